@@ -1,0 +1,2 @@
+//! packstone-cli
+fn main() {}

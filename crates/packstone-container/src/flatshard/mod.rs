@@ -1,0 +1,1 @@
+//! Sedpack fb shards: FlatBuffers.

@@ -1,0 +1,1 @@
+//! NumPy .npy headers and arrays.

@@ -1,0 +1,1 @@
+//! TFRecord framing and tf.train.Example.

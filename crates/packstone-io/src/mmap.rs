@@ -1,0 +1,1 @@
+//! The only unsafe file of this crate: mapping a file for reading.

@@ -1,0 +1,109 @@
+//! Buffers that go back where they came from when the last reader drops them.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::buffer::{AlignedBuf, Buf};
+use crate::error::IoError;
+
+/// A shared store of [`AlignedBuf`]s; fresh pages cost more than most decoding, so they are kept.
+#[derive(Clone, Debug)]
+pub struct BufferPool(Arc<Shelf>);
+
+#[derive(Debug)]
+struct Shelf {
+    free: Mutex<Vec<AlignedBuf>>,
+    keep: usize,
+}
+
+impl BufferPool {
+    /// A pool that keeps at most `keep` buffers while nobody uses them.
+    pub fn new(keep: usize) -> Self {
+        Self(Arc::new(Shelf { free: Mutex::new(Vec::new()), keep }))
+    }
+
+    /// An empty buffer with room for `capacity` bytes: a kept one if one is large enough, else a new one.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where the memory cannot be had.
+    pub fn take(&self, capacity: usize) -> Result<PooledBuf, IoError> {
+        let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
+        // The last one returned is the warmest; a too small one is let go, so sizes adapt.
+        let kept = match free.iter().rposition(|b| b.capacity() >= capacity) {
+            Some(at) => Some(free.swap_remove(at)),
+            None => {
+                free.pop();
+                None
+            }
+        };
+        drop(free);
+        let mut buffer = match kept {
+            Some(buffer) => buffer,
+            None => AlignedBuf::with_capacity(capacity)?,
+        };
+        buffer.clear();
+        Ok(PooledBuf { buffer, home: Arc::downgrade(&self.0) })
+    }
+}
+
+/// A buffer on loan from a [`BufferPool`].
+#[derive(Debug)]
+pub struct PooledBuf {
+    buffer: AlignedBuf,
+    home: Weak<Shelf>,
+}
+
+impl PooledBuf {
+    /// Makes the bytes immutable and shareable; they return to the pool with the last clone.
+    pub fn freeze(self) -> Buf {
+        Buf::from_owner(self)
+    }
+}
+
+impl AsRef<[u8]> for PooledBuf {
+    fn as_ref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl std::ops::Deref for PooledBuf {
+    type Target = AlignedBuf;
+    fn deref(&self) -> &AlignedBuf {
+        &self.buffer
+    }
+}
+
+impl std::ops::DerefMut for PooledBuf {
+    fn deref_mut(&mut self) -> &mut AlignedBuf {
+        &mut self.buffer
+    }
+}
+
+impl Drop for PooledBuf {
+    fn drop(&mut self) {
+        let Some(home) = self.home.upgrade() else { return };
+        let mut free = home.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < home.keep && self.buffer.capacity() > 0 {
+            free.push(std::mem::take(&mut self.buffer));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_returns_after_the_last_clone() {
+        let pool = BufferPool::new(2);
+        let mut first = pool.take(1 << 20).unwrap();
+        first.extend_from_slice(b"abc").unwrap();
+        let address = first.as_ptr();
+        let frozen = first.freeze();
+        let clone = frozen.clone();
+        drop(frozen);
+        assert_eq!(&clone[..], b"abc");
+        drop(clone);
+        let again = pool.take(1000).unwrap();
+        assert!(again.is_empty() && std::ptr::eq(again.as_ptr(), address));
+    }
+}
