@@ -231,12 +231,12 @@ mod tests {
     #[test]
     fn starts_aligned_and_keeps_its_content_while_growing() {
         let mut buffer = AlignedBuf::default();
-        for step in 0..40u32 {
-            buffer.extend_from_slice(&vec![step as u8; 10_000]).unwrap();
+        for step in 0..40u8 {
+            buffer.extend_from_slice(&vec![step; 10_000]).unwrap();
             assert_eq!(buffer.as_ptr() as usize % ALIGNMENT, 0);
         }
         assert_eq!(buffer.len(), 400_000);
-        assert!((0..40u32).all(|s| buffer[s as usize * 10_000 + 9_999] == s as u8));
+        assert!((0..40u8).all(|s| buffer[usize::from(s) * 10_000 + 9_999] == s));
     }
 
     #[test]

@@ -1,0 +1,81 @@
+//! Fails at the nth operation, as a full disk or a pulled plug would.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::error::{IoError, Kind};
+use crate::path::RelPath;
+use crate::read::ReadAt;
+use crate::root::{Entry, Root, RootMut};
+
+/// A root whose writing operations fail from the nth on (1 is the first).
+pub struct FaultyRoot<R> {
+    inner: R,
+    left: AtomicU64,
+}
+
+impl<R: RootMut> FaultyRoot<R> {
+    /// Lets `good` writing operations through, then fails each.
+    pub fn new(inner: R, good: u64) -> Self {
+        Self { inner, left: AtomicU64::new(good) }
+    }
+
+    /// True once an operation has failed.
+    pub fn failed(&self) -> bool {
+        self.left.load(Ordering::SeqCst) == 0
+    }
+
+    fn step(&self, action: &'static str, path: &RelPath) -> Result<(), IoError> {
+        let spend = |left: u64| left.checked_sub(1);
+        match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, spend) {
+            Ok(left) if left > 0 => Ok(()),
+            _ => Err(IoError::new(Kind::Io, action, path.as_str(), "no space left on device")),
+        }
+    }
+}
+
+impl<R: RootMut> Root for FaultyRoot<R> {
+    fn label(&self) -> String {
+        self.inner.label()
+    }
+
+    fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
+        self.inner.open(path)
+    }
+
+    fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {
+        self.inner.list(folder)
+    }
+}
+
+impl<R: RootMut> RootMut for FaultyRoot<R> {
+    fn create(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
+        self.step("create", path)?;
+        self.inner.create(path, content)
+    }
+
+    fn replace(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
+        self.step("replace", path)?;
+        self.inner.replace(path, content)
+    }
+
+    fn create_folder(&self, path: &RelPath) -> Result<(), IoError> {
+        self.step("create", path)?;
+        self.inner.create_folder(path)
+    }
+
+    fn persist(&self, path: &RelPath) -> Result<(), IoError> {
+        self.step("sync", path)?;
+        self.inner.persist(path)
+    }
+
+    fn remove(&self, path: &RelPath) -> Result<(), IoError> {
+        self.step("remove", path)?;
+        self.inner.remove(path)
+    }
+
+    fn lock(&self, patience: Duration) -> Result<Box<dyn Send>, IoError> {
+        self.inner.lock(patience)
+    }
+}

@@ -1,0 +1,187 @@
+//! A folder of the local file system.
+//!
+//! Every path is opened relative to the descriptor of the root, and the kernel is asked to keep it beneath
+//! (`openat2` with `RESOLVE_BENEATH`): `..` and links that lead out are refused there, not by comparing texts. Where
+//! the kernel has no such call, a walk by components refuses every link.
+
+mod open;
+mod publish;
+
+pub use publish::TEMPORARY;
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, FileType, OFlags};
+
+use crate::buffer::{AlignedBuf, Buf};
+use crate::error::{IoError, Kind};
+use crate::mmap;
+use crate::path::RelPath;
+use crate::read::ReadAt;
+use crate::root::{Entry, EntryKind, Root, RootMut};
+
+/// Files from this size on are mapped, smaller ones are read.
+const MAP_FROM: u64 = 64 << 10;
+
+/// A local folder, see [the module](self).
+#[derive(Debug)]
+pub struct LocalRoot {
+    folder: OwnedFd,
+    label: PathBuf,
+    mapping: bool,
+}
+
+impl LocalRoot {
+    /// Opens an existing folder.
+    ///
+    /// # Errors
+    /// `NotFound`, also where `path` is not a folder; `Denied`; `Io`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, IoError> {
+        let path = path.as_ref();
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(path, flags, rustix::fs::Mode::empty())
+            .map_err(|e| IoError::os("open", path.display().to_string(), e.into()))?;
+        Ok(Self { folder, label: path.to_owned(), mapping: true })
+    }
+
+    /// Opens a folder, making it and its parents where they are missing.
+    ///
+    /// # Errors
+    /// `Denied`, `Io`.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, IoError> {
+        let path = path.as_ref();
+        std::fs::create_dir_all(path)
+            .map_err(|e| IoError::os("create", path.display().to_string(), e))?;
+        Self::open(path)
+    }
+
+    /// Whether large files are mapped (the default) or read.
+    #[must_use]
+    pub fn with_mapping(mut self, mapping: bool) -> Self {
+        self.mapping = mapping;
+        self
+    }
+
+    fn file(&self, path: &RelPath) -> Result<LocalFile, IoError> {
+        // Without NONBLOCK, a pipe with a dataset file's name would hang the reader.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let file = File::from(open::beneath(&self.folder, path, flags)?);
+        let meta = file.metadata().map_err(|e| IoError::os("read", path.as_str(), e))?;
+        if !meta.is_file() {
+            return Err(IoError::new(Kind::Invalid, "read", path.as_str(), "not a regular file"));
+        }
+        Ok(LocalFile { file, len: meta.len(), path: path.clone(), mapping: self.mapping })
+    }
+}
+
+impl Root for LocalRoot {
+    fn label(&self) -> String {
+        self.label.display().to_string()
+    }
+
+    fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
+        Ok(Arc::new(self.file(path)?))
+    }
+
+    fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {
+        let fault = |e: rustix::io::Errno| IoError::os("list", folder.as_str(), e.into());
+        let opened = open::beneath(&self.folder, folder, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&opened).map_err(fault)? {
+            let entry = entry.map_err(fault)?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if name == "." || name == ".." {
+                continue;
+            }
+            let Ok(stat) = rustix::fs::statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW) else {
+                continue; // gone since it was listed
+            };
+            let kind = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => EntryKind::File,
+                FileType::Directory => EntryKind::Folder,
+                _ => EntryKind::Other,
+            };
+            let len = if kind == EntryKind::File { stat.st_size.unsigned_abs() } else { 0 };
+            entries.push(Entry { name: name.to_owned(), kind, len });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+}
+
+impl RootMut for LocalRoot {
+    fn create(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
+        publish::create(&self.folder, path, content)
+    }
+
+    fn replace(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
+        publish::replace(&self.folder, path, content)
+    }
+
+    fn create_folder(&self, path: &RelPath) -> Result<(), IoError> {
+        publish::create_folder(&self.folder, path)
+    }
+
+    fn persist(&self, path: &RelPath) -> Result<(), IoError> {
+        publish::persist(&self.folder, path)
+    }
+
+    fn remove(&self, path: &RelPath) -> Result<(), IoError> {
+        publish::remove(&self.folder, path)
+    }
+
+    fn lock(&self, patience: Duration) -> Result<Box<dyn Send>, IoError> {
+        Ok(Box::new(publish::lock(&self.folder, &self.label(), patience)?))
+    }
+}
+
+struct LocalFile {
+    file: File,
+    len: u64,
+    path: RelPath,
+    mapping: bool,
+}
+
+impl LocalFile {
+    fn fault(&self, source: std::io::Error) -> IoError {
+        IoError::os("read", self.path.as_str(), source)
+    }
+
+    fn read_range(&self, range: &std::ops::Range<u64>) -> Result<Buf, IoError> {
+        let outside = || {
+            let detail =
+                format!("expected bytes {}..{}, found {}", range.start, range.end, self.len);
+            IoError::new(Kind::Corrupt, "read", self.path.as_str(), detail)
+        };
+        let len = range.end.checked_sub(range.start).filter(|_| range.end <= self.len);
+        let len = len.and_then(|n| usize::try_from(n).ok()).ok_or_else(outside)?;
+        let mut bytes = AlignedBuf::with_capacity(len)?;
+        bytes.set_len(len)?;
+        self.file.read_exact_at(&mut bytes, range.start).map_err(|e| self.fault(e))?;
+        Ok(bytes.into())
+    }
+}
+
+impl ReadAt for LocalFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_ranges(&self, ranges: &[std::ops::Range<u64>]) -> Result<Vec<Buf>, IoError> {
+        ranges.iter().map(|range| self.read_range(range)).collect()
+    }
+
+    fn read_all(&self) -> Result<Buf, IoError> {
+        match usize::try_from(self.len) {
+            Ok(len) if self.mapping && self.len >= MAP_FROM => {
+                mmap::map(&self.file, len).map_err(|e| self.fault(e))
+            }
+            _ => self.read_range(&(0..self.len)),
+        }
+    }
+}

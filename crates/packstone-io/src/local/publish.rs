@@ -1,0 +1,147 @@
+//! Making files appear complete or not at all: temporary sibling, sync, rename, sync of the folder.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::open::beneath;
+use crate::error::{IoError, Kind};
+use crate::path::RelPath;
+
+/// Start of the names of files in the making; readers ignore them, `repair` removes them.
+pub const TEMPORARY: &str = ".packstone-";
+
+fn folder_of(root: &OwnedFd, path: &RelPath) -> Result<OwnedFd, IoError> {
+    let parent = path.parent().ok_or_else(|| {
+        IoError::new(Kind::Invalid, "write", path.to_string(), "the root itself is no file")
+    })?;
+    beneath(root, &parent, OFlags::RDONLY | OFlags::DIRECTORY)
+}
+
+/// A file in the making; dropped before it got its name, it is removed.
+struct Draft<'a> {
+    folder: &'a OwnedFd,
+    name: String,
+    file: File,
+    named: bool,
+}
+
+impl<'a> Draft<'a> {
+    fn write(folder: &'a OwnedFd, path: &RelPath, content: &[u8]) -> Result<Self, IoError> {
+        let fault = |e| IoError::os("write", path.as_str(), e);
+        let mut random = [0u8; 8];
+        getrandom::fill(&mut random).map_err(|e| fault(std::io::Error::other(e.to_string())))?;
+        let name = format!("{TEMPORARY}{:016x}.tmp", u64::from_le_bytes(random));
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(0o666))
+            .map_err(|e| fault(e.into()))?;
+        let mut draft = Self { folder, name, file: File::from(fd), named: false };
+        draft.file.write_all(content).map_err(fault)?;
+        Ok(draft)
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if !self.named {
+            // Nothing more can be done about a leftover here; readers ignore it.
+            let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+pub(super) fn create(root: &OwnedFd, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
+    let folder = folder_of(root, path)?;
+    let mut draft = Draft::write(&folder, path, content)?;
+    let rename = rustix::fs::renameat_with(
+        &folder,
+        &draft.name,
+        &folder,
+        path.name(),
+        RenameFlags::NOREPLACE,
+    );
+    let named = match rename {
+        // File systems without the flag: a hard link refuses an existing name as well.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            rustix::fs::linkat(&folder, &draft.name, &folder, path.name(), AtFlags::empty())
+        }
+        other => other.inspect(|()| draft.named = true),
+    };
+    named.map_err(|e| IoError::os("create", path.as_str(), e.into()))
+}
+
+pub(super) fn replace(root: &OwnedFd, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
+    let fault = |e: Errno| IoError::os("replace", path.as_str(), e.into());
+    let folder = folder_of(root, path)?;
+    let mut draft = Draft::write(&folder, path, content)?;
+    rustix::fs::fsync(&draft.file).map_err(fault)?;
+    rustix::fs::renameat(&folder, &draft.name, &folder, path.name()).map_err(fault)?;
+    draft.named = true;
+    rustix::fs::fsync(&folder).map_err(fault)
+}
+
+pub(super) fn create_folder(root: &OwnedFd, path: &RelPath) -> Result<(), IoError> {
+    if path.is_root() || beneath(root, path, OFlags::RDONLY | OFlags::DIRECTORY).is_ok() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        create_folder(root, &parent)?;
+    }
+    let folder = folder_of(root, path)?;
+    match rustix::fs::mkdirat(&folder, path.name(), Mode::from_raw_mode(0o777)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(e) => Err(IoError::os("create", path.as_str(), e.into())),
+    }
+}
+
+pub(super) fn persist(root: &OwnedFd, path: &RelPath) -> Result<(), IoError> {
+    let fault = |e: Errno| IoError::os("sync", path.as_str(), e.into());
+    let file = beneath(root, path, OFlags::RDONLY)?;
+    rustix::fs::fsync(&file).map_err(fault)?;
+    match path.parent() {
+        Some(parent) => {
+            let folder = beneath(root, &parent, OFlags::RDONLY | OFlags::DIRECTORY)?;
+            rustix::fs::fsync(&folder).map_err(fault)
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn remove(root: &OwnedFd, path: &RelPath) -> Result<(), IoError> {
+    let folder = folder_of(root, path)?;
+    rustix::fs::unlinkat(&folder, path.name(), AtFlags::empty())
+        .map_err(|e| IoError::os("remove", path.as_str(), e.into()))
+}
+
+/// Locks the folder itself, so that no lock file is left behind; the kernel frees it with the process.
+pub(super) fn lock(root: &OwnedFd, label: &str, patience: Duration) -> Result<OwnedFd, IoError> {
+    let fault = |e: Errno| IoError::os("lock", label, e.into());
+    let mut held = beneath(root, &RelPath::root(), OFlags::RDONLY | OFlags::DIRECTORY)?;
+    let mut own_file = false;
+    let start = Instant::now();
+    loop {
+        match rustix::fs::flock(&held, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(held),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+            // Network file systems that lock only files open for writing.
+            Err(Errno::BADF | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL) if !own_file => {
+                let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+                let name = format!("{TEMPORARY}lock");
+                held = rustix::fs::openat(root, name, flags, Mode::from_raw_mode(0o666))
+                    .map_err(fault)?;
+                own_file = true;
+                continue;
+            }
+            Err(e) => return Err(fault(e)),
+        }
+        if start.elapsed() >= patience {
+            let detail = format!("another writer held it for {} s", patience.as_secs());
+            return Err(IoError::new(Kind::Conflict, "lock", label, detail));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,108 @@
+//! One folder and everything below it: what is read and written goes through here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::buffer::Buf;
+use crate::error::IoError;
+use crate::path::RelPath;
+use crate::read::ReadAt;
+
+/// What a folder entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link, a device, a socket or a pipe.
+    Other,
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name, one path component.
+    pub name: String,
+    /// What it is, not followed through links.
+    pub kind: EntryKind,
+    /// Bytes, for files.
+    pub len: u64,
+}
+
+/// A readable folder. Paths are checked and stay below it, also through links.
+pub trait Root: Send + Sync {
+    /// How people call it: the path or address it was opened by.
+    fn label(&self) -> String;
+
+    /// Opens a file for positional reads.
+    ///
+    /// # Errors
+    /// `NotFound`, `Denied` (leaves the root), `Invalid` (not a regular file), `Io`.
+    fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError>;
+
+    /// The whole content of a file.
+    ///
+    /// # Errors
+    /// As for [`Root::open`].
+    fn read(&self, path: &RelPath) -> Result<Buf, IoError> {
+        self.open(path)?.read_all()
+    }
+
+    /// The length of a file in bytes.
+    ///
+    /// # Errors
+    /// As for [`Root::open`].
+    fn len(&self, path: &RelPath) -> Result<u64, IoError> {
+        Ok(self.open(path)?.len())
+    }
+
+    /// The entries of a folder, sorted by name. Names that are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// As for [`Root::open`].
+    fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError>;
+}
+
+/// A writable folder.
+///
+/// New files appear under their name only when complete. [`RootMut::create`] leaves syncing to
+/// [`RootMut::persist`], so that many files can go to the disk while more are made; [`RootMut::replace`] is durable
+/// when it returns.
+pub trait RootMut: Root {
+    /// Writes a file that must not exist yet.
+    ///
+    /// # Errors
+    /// `Exists`, `Denied`, `Io`; then nothing is left under `path`.
+    fn create(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError>;
+
+    /// Writes a file, replacing an old one in one step; file and folder are synced.
+    ///
+    /// # Errors
+    /// `Denied`, `Io`; then the old content stands.
+    fn replace(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError>;
+
+    /// Makes a folder and its parents; one that exists is fine.
+    ///
+    /// # Errors
+    /// `Denied`, `Io`.
+    fn create_folder(&self, path: &RelPath) -> Result<(), IoError>;
+
+    /// Puts a created file and the name it has on the disk.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`.
+    fn persist(&self, path: &RelPath) -> Result<(), IoError>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// `NotFound`, `Denied`, `Io`.
+    fn remove(&self, path: &RelPath) -> Result<(), IoError>;
+
+    /// Takes the one writer's lock of this root, waiting at most `patience`. A dead process holds no lock.
+    ///
+    /// # Errors
+    /// `Conflict` when somebody else holds it all that time.
+    fn lock(&self, patience: Duration) -> Result<Box<dyn Send>, IoError>;
+}
