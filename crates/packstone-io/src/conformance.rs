@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::error::Kind;
 use crate::path::RelPath;
-use crate::read::ReadAt;
 use crate::root::{EntryKind, RootMut};
 
 /// Runs the whole suite on an empty root.

@@ -1,0 +1,195 @@
+//! Threads for one operation: a bounded pipeline that keeps order, and progress.
+//!
+//! Threads are made when an operation starts and joined when it ends, so nothing is inherited broken after `fork` and
+//! nothing runs between operations.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use packstone_io::Kind;
+
+use crate::error::{Error, Place, Result};
+
+/// Told about the progress of a long operation; the library draws nothing itself.
+pub trait Progress: Send + Sync + std::fmt::Debug {
+    /// Announces how much there is to do, in bytes.
+    fn total(&self, bytes: u64);
+    /// Tells that `bytes` more are done.
+    fn advance(&self, bytes: u64);
+    /// True where the user asked to stop.
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// How many threads this machine runs at once.
+pub fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+type Work<T, R> = dyn Fn(T) -> R + Send + Sync;
+
+/// Runs jobs on threads and returns their results in the order of submission.
+///
+/// At most `window` jobs are in flight or waiting to be taken, so memory is bounded by the window. With no threads jobs
+/// run where their results are taken.
+pub struct Pipeline<T, R> {
+    jobs: Option<Sender<(u64, T)>>,
+    results: Receiver<(u64, std::thread::Result<R>)>,
+    threads: Vec<JoinHandle<()>>,
+    early: BTreeMap<u64, std::thread::Result<R>>,
+    submitted: u64,
+    taken: u64,
+    window: u64,
+    inline: Option<(Receiver<(u64, T)>, Arc<Work<T, R>>)>,
+}
+
+impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
+    /// Starts `threads` threads; `make` gives each its own worker function (with its buffers).
+    pub fn new<W>(threads: usize, window: usize, make: impl Fn() -> W) -> Self
+    where
+        W: Fn(T) -> R + Send + Sync + 'static,
+    {
+        let (jobs, todo) = unbounded::<(u64, T)>();
+        let (done, results) = unbounded();
+        let mut handles = Vec::new();
+        for _ in 0..threads {
+            let (work, todo, done) = (make(), todo.clone(), done.clone());
+            let spawned = std::thread::Builder::new().name("packstone".to_owned()).spawn(move || {
+                for (number, job) in todo {
+                    let result = catch_unwind(AssertUnwindSafe(|| work(job)));
+                    if done.send((number, result)).is_err() {
+                        return; // nobody waits any more
+                    }
+                }
+            });
+            // Fewer threads than asked for still do all the work; with none it is done inline.
+            handles.extend(spawned);
+        }
+        let inline = handles.is_empty().then(|| (todo, Arc::new(make()) as Arc<Work<T, R>>));
+        let window = u64::try_from(window.max(1)).unwrap_or(u64::MAX);
+        Self {
+            jobs: Some(jobs),
+            results,
+            threads: handles,
+            early: BTreeMap::new(),
+            submitted: 0,
+            taken: 0,
+            window,
+            inline,
+        }
+    }
+
+    /// True where another job fits into the window.
+    pub fn has_room(&self) -> bool {
+        self.submitted - self.taken < self.window
+    }
+
+    /// True where no job is in flight and no result waits.
+    pub fn is_empty(&self) -> bool {
+        self.submitted == self.taken
+    }
+
+    /// Hands in a job. The caller keeps to [`Pipeline::has_room`].
+    pub fn submit(&mut self, job: T) {
+        if let Some(jobs) = &self.jobs {
+            // The receiving ends live as long as `self`.
+            let _ = jobs.send((self.submitted, job));
+            self.submitted += 1;
+        }
+    }
+
+    /// The next result in order, waiting for it; `None` where no job is in flight.
+    ///
+    /// # Errors
+    /// `exec/thread_died` where the job panicked: a fault of packstone.
+    pub fn next_result(&mut self) -> Option<Result<R>> {
+        if self.is_empty() {
+            return None;
+        }
+        if let Some((todo, work)) = &self.inline {
+            let (_, job) = todo.try_recv().ok()?;
+            self.taken += 1;
+            return Some(catch_unwind(AssertUnwindSafe(|| work(job))).map_err(|_| died()));
+        }
+        loop {
+            if let Some(result) = self.early.remove(&self.taken) {
+                self.taken += 1;
+                return Some(result.map_err(|_| died()));
+            }
+            match self.results.recv() {
+                Ok((number, result)) => self.early.insert(number, result),
+                Err(_) => return Some(Err(died())),
+            };
+        }
+    }
+}
+
+fn died() -> Error {
+    Error::new(
+        Kind::Io,
+        "exec/thread_died",
+        Place::default(),
+        "a worker thread ended before its work was done; this is a fault of packstone",
+    )
+}
+
+impl<T, R> Drop for Pipeline<T, R> {
+    fn drop(&mut self) {
+        self.jobs = None;
+        // Jobs nobody waits for are taken away; what runs already is waited for.
+        let (_, closed) = unbounded();
+        self.results = closed;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(threads: usize) -> Vec<u64> {
+        let mut pipeline = Pipeline::new(threads, 4, || {
+            |n: u64| {
+                std::thread::sleep(std::time::Duration::from_micros(n * 7 % 5 * 100));
+                n * n
+            }
+        });
+        let mut jobs = 0..50u64;
+        let mut out = Vec::new();
+        loop {
+            while pipeline.has_room() {
+                match jobs.next() {
+                    Some(job) => pipeline.submit(job),
+                    None => break,
+                }
+            }
+            match pipeline.next_result() {
+                Some(result) => out.push(result.unwrap()),
+                None => return out,
+            }
+        }
+    }
+
+    #[test]
+    fn results_come_in_order_whatever_the_threads() {
+        let want: Vec<u64> = (0..50).map(|n| n * n).collect();
+        for threads in [0, 1, 2, 4] {
+            assert_eq!(run(threads), want, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_and_dropping_joins() {
+        let mut pipeline = Pipeline::new(2, 4, || |n: u32| assert!(n != 1, "on purpose"));
+        (0..3).for_each(|n| pipeline.submit(n));
+        let codes: Vec<_> = (0..3).map(|_| pipeline.next_result().unwrap().map_err(|e| e.code())).collect();
+        assert_eq!(codes, [Ok(()), Err("exec/thread_died"), Ok(())]);
+        drop(pipeline);
+    }
+}

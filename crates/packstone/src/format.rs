@@ -1,0 +1,267 @@
+//! What a format offers: the traits that operations are written against.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use packstone_container::Limits;
+use packstone_container::codec::Decoder;
+use packstone_container::json::Object;
+use packstone_io::{BufferPool, RelPath, Root, RootMut};
+
+use crate::error::Result;
+use crate::exec::Progress;
+use crate::model::{Batch, Fidelity, Finding, Schema};
+
+/// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
+pub trait Format: Sync {
+    /// The short name, as in `--to sedpack` and in codes.
+    fn id(&self) -> &'static str;
+
+    /// One line for people.
+    fn title(&self) -> &'static str;
+
+    /// The options of [`Format::create`] with their meaning, for `packstone formats` and for messages.
+    fn write_options(&self) -> &'static [(&'static str, &'static str)];
+
+    /// True where `root` holds a dataset of this format; looks at names only.
+    ///
+    /// # Errors
+    /// I/O faults.
+    fn recognizes(&self, root: &dyn Root) -> Result<bool>;
+
+    /// Opens a dataset; reads no more than its first control document.
+    ///
+    /// # Errors
+    /// `NotFound`, `Unsupported` (newer version), `Invalid`, `Corrupt`.
+    fn open(&self, root: Arc<dyn Root>, limits: &Limits) -> Result<Arc<dyn Dataset>>;
+
+    /// What this format cannot hold of a dataset, under these options. Nothing is written.
+    ///
+    /// # Errors
+    /// `Invalid` where the options contradict each other or the schema.
+    fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity>;
+
+    /// Starts a new dataset in an empty folder.
+    ///
+    /// # Errors
+    /// `Exists`, `Invalid`, `Denied`, `Io`.
+    fn create(&self, root: Arc<dyn RootMut>, plan: &Plan, options: &Object) -> Result<Box<dyn Writer>>;
+
+    /// Prepares a check of a whole dataset.
+    ///
+    /// # Errors
+    /// Those of [`Format::open`].
+    fn audit(&self, root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit>;
+
+    /// Joins what workers wrote on their own into the dataset, from the part files of the root that are named, or all.
+    ///
+    /// # Errors
+    /// `Invalid` where parts overlap, are missing or do not belong here; `Conflict`; `Unsupported`.
+    fn merge(&self, root: Arc<dyn RootMut>, options: &MergeOptions) -> Result<Written>;
+
+    /// Mends what a killed writer left.
+    ///
+    /// # Errors
+    /// `Unsupported` where the format has nothing to mend.
+    fn repair(&self, root: Arc<dyn RootMut>, options: &RepairOptions) -> Result<RepairReport>;
+}
+
+/// What a new dataset will hold.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The fields.
+    pub schema: Arc<Schema>,
+    /// The collections that will be written, in order, with their numbers of samples where known.
+    pub collections: Vec<(String, Option<u64>)>,
+    /// What the source says about itself, see [`Info::native`].
+    pub source: Option<(&'static str, Object)>,
+}
+
+/// What a dataset says about itself.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// The format's [id](Format::id).
+    pub format: &'static str,
+    /// The format's own metadata, as its documents have it.
+    pub native: Object,
+}
+
+/// An open dataset.
+pub trait Dataset: Send + Sync {
+    /// What it says about itself.
+    fn info(&self) -> &Info;
+
+    /// The names of its collections, in the order of the format.
+    fn collections(&self) -> Vec<String>;
+
+    /// A collection by name.
+    ///
+    /// # Errors
+    /// `NotFound` with the names there are.
+    fn collection(&self, name: &str) -> Result<Arc<dyn Collection>>;
+}
+
+/// A sequence of samples, stored in shards.
+pub trait Collection: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Number of samples, as the dataset says.
+    fn len(&self) -> u64;
+
+    /// True for a collection without samples.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of shards, as the dataset says.
+    fn shard_count(&self) -> u64;
+
+    /// The fields of its samples.
+    fn schema(&self) -> &Arc<Schema>;
+
+    /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
+    fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send + '_>;
+
+    /// The samples of a shard, with the fields at `fields` only where given.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt`, `Limit`, with the file and the record.
+    fn read(&self, shard: &ShardRef, fields: Option<&[usize]>, context: &mut ReadContext) -> Result<Batch>;
+}
+
+/// A shard as its dataset lists it: the unit in which samples are read.
+#[derive(Clone, Debug)]
+pub struct ShardRef {
+    /// Position among the shards of its collection.
+    pub number: u64,
+    /// Index of its first sample in the collection.
+    pub first: u64,
+    /// Number of samples, as listed.
+    pub rows: u64,
+    /// Its file.
+    pub path: RelPath,
+    /// What the dataset says about its samples.
+    pub metadata: Arc<Object>,
+    /// What the format keeps about it.
+    pub detail: Arc<dyn Any + Send + Sync>,
+}
+
+/// What a reading thread keeps between shards.
+#[derive(Debug)]
+pub struct ReadContext {
+    /// Decompressors.
+    pub decoder: Decoder,
+    /// Buffers for decoded shards.
+    pub pool: BufferPool,
+    /// How much a shard may ask for.
+    pub limits: Limits,
+    /// Compare recorded checksums before a shard is used.
+    pub verify: bool,
+    /// What was noticed and is no error.
+    pub notes: Vec<Finding>,
+}
+
+impl ReadContext {
+    /// A context for one thread, with buffers from `pool`.
+    pub fn new(pool: BufferPool, limits: Limits, verify: bool) -> Self {
+        Self { decoder: Decoder::new(), pool, limits, verify, notes: Vec::new() }
+    }
+}
+
+impl Default for ReadContext {
+    fn default() -> Self {
+        Self::new(BufferPool::new(8), Limits::default(), false)
+    }
+}
+
+/// Writes samples; nothing is visible before [`Writer::finish`]. Dropped before that, it publishes nothing.
+pub trait Writer: Send {
+    /// Appends all rows of `batch` to a collection.
+    ///
+    /// # Errors
+    /// `Invalid` where a value does not fit the schema, naming it; then nothing of `batch` is written. `Io`.
+    fn write(&mut self, collection: &str, batch: &Batch) -> Result<()>;
+
+    /// Publishes everything.
+    ///
+    /// # Errors
+    /// `Conflict`, `Io`; then nothing is published.
+    fn finish(self: Box<Self>) -> Result<Written>;
+}
+
+/// What a writer published.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Samples.
+    pub samples: u64,
+    /// Shards.
+    pub shards: u64,
+    /// Bytes of shard files.
+    pub bytes: u64,
+}
+
+/// How to check a dataset.
+#[derive(Clone, Debug, Default)]
+pub struct AuditOptions {
+    /// Structure, sizes and counts only: no hashing and no decoding.
+    pub quick: bool,
+    /// Recorded checksums of the root document, in hex.
+    pub expect: Vec<String>,
+    /// How much a dataset may ask for.
+    pub limits: Limits,
+}
+
+/// A check in two parts: what the structure showed, and independent tasks that may run at once.
+#[derive(Default)]
+pub struct Audit {
+    /// Found while the structure was walked.
+    pub findings: Vec<Finding>,
+    /// What remains to be checked, usually one task a shard.
+    pub tasks: Vec<AuditTask>,
+    /// Control documents read so far.
+    pub documents: u64,
+}
+
+/// One independent part of a check.
+pub struct AuditTask {
+    /// The bytes it will read, for progress.
+    pub bytes: u64,
+    /// Samples that it covers.
+    pub samples: u64,
+    /// Does it.
+    pub run: Box<dyn FnOnce(&mut ReadContext) -> Vec<Finding> + Send>,
+}
+
+/// How to join parts.
+#[derive(Clone, Debug, Default)]
+pub struct MergeOptions {
+    /// Names of the parts; empty for all that are there.
+    pub parts: Vec<String>,
+    /// How many parts there must be, where known.
+    pub expect: Option<usize>,
+    /// How much a document may ask for.
+    pub limits: Limits,
+}
+
+/// How to mend a dataset.
+#[derive(Clone, Debug, Default)]
+pub struct RepairOptions {
+    /// Say what would be done and do nothing.
+    pub dry_run: bool,
+    /// How much a dataset may ask for.
+    pub limits: Limits,
+    /// Told about each file that was looked at.
+    pub progress: Option<Arc<dyn Progress>>,
+}
+
+/// What a repair did.
+#[derive(Clone, Debug, Default)]
+pub struct RepairReport {
+    /// What was salvaged, by file, with its samples.
+    pub salvaged: Vec<(String, u64)>,
+    /// What could not be used and why.
+    pub left: Vec<Finding>,
+    /// Temporary files that were removed.
+    pub removed: Vec<String>,
+}

@@ -1,0 +1,3 @@
+//! One folder a format, all with the same rooms.
+
+pub mod sedpack;

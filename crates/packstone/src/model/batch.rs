@@ -1,0 +1,292 @@
+//! Many samples at once, and one of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use packstone_container::json::Object;
+use packstone_io::{BufferPool, Kind, PooledBuf};
+
+use super::column::Column;
+use super::schema::Schema;
+use super::value::ValueRef;
+use crate::error::{Error, Place, Result};
+
+/// Rows of named columns. Cloning shares the bytes.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    schema: Arc<Schema>,
+    rows: usize,
+    columns: Vec<Column>,
+    metadata: Vec<(usize, Arc<Object>)>,
+}
+
+impl Batch {
+    /// A batch of columns that have the order of `schema` and `rows` rows each.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where a column is missing or has another number of rows.
+    pub fn new(schema: Arc<Schema>, rows: usize, columns: Vec<Column>) -> Result<Self> {
+        if columns.len() != schema.fields.len() || columns.iter().any(|c| c.rows() != rows) {
+            let found: Vec<_> = columns.iter().map(Column::rows).collect();
+            let fields = schema.fields.len();
+            return Err(mismatch(format!("expected {fields} columns of {rows} rows, found {found:?}")));
+        }
+        Ok(Self { schema, rows, columns, metadata: Vec::new() })
+    }
+
+    /// The same rows, all with this metadata; an empty object is none.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Arc<Object>) -> Self {
+        self.metadata = if metadata.is_empty() { Vec::new() } else { vec![(self.rows, metadata)] };
+        self
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The fields.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The columns in the order of the schema.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The metadata of a row, where it has any.
+    pub fn metadata(&self, row: usize) -> Option<&Arc<Object>> {
+        let run = self.metadata.iter().find(|(end, _)| row < *end)?;
+        (!run.1.is_empty()).then_some(&run.1)
+    }
+
+    /// One row.
+    pub fn sample(&self, row: usize) -> Option<Sample<'_>> {
+        (row < self.rows).then_some(Sample { batch: self, row })
+    }
+
+    /// All rows, one by one, without a copy.
+    pub fn samples(&self) -> impl Iterator<Item = Sample<'_>> {
+        (0..self.rows).map(|row| Sample { batch: self, row })
+    }
+
+    /// Bytes of all values.
+    pub fn value_bytes(&self) -> u64 {
+        self.columns.iter().map(|c| c.total(0..self.rows) as u64).sum()
+    }
+}
+
+/// One row of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    batch: &'a Batch,
+    row: usize,
+}
+
+impl<'a> Sample<'a> {
+    /// The value of the field at `position` in the schema.
+    pub fn value(&self, position: usize) -> Option<ValueRef<'a>> {
+        let field = self.batch.schema.fields.get(position)?;
+        let bytes = self.batch.columns.get(position)?.bytes(self.row)?;
+        Some(ValueRef { dtype: &field.dtype, shape: &field.shape, bytes })
+    }
+
+    /// The value of a field by name.
+    pub fn get(&self, name: &str) -> Option<ValueRef<'a>> {
+        self.value(self.batch.schema.position(name)?)
+    }
+
+    /// All values in the order of the schema.
+    pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
+        let Sample { batch, row } = *self;
+        batch.schema.fields.iter().zip(&batch.columns).filter_map(move |(field, column)| {
+            let bytes = column.bytes(row)?;
+            Some(ValueRef { dtype: &field.dtype, shape: &field.shape, bytes })
+        })
+    }
+
+    /// The metadata of the sample, where it has any.
+    pub fn metadata(&self) -> Option<&'a Arc<Object>> {
+        self.batch.metadata(self.row)
+    }
+}
+
+/// Gathers rows of other batches into dense columns, each row copied once into a reused buffer.
+#[derive(Debug)]
+pub struct BatchBuilder {
+    schema: Arc<Schema>,
+    pool: BufferPool,
+    columns: Vec<Growing>,
+    metadata: Vec<(usize, Arc<Object>)>,
+    rows: usize,
+    capacity: usize,
+}
+
+#[derive(Debug)]
+struct Growing {
+    data: PooledBuf,
+    width: Option<usize>,
+    ends: Vec<usize>,
+}
+
+impl BatchBuilder {
+    /// A builder for batches of up to about `capacity` rows.
+    ///
+    /// # Errors
+    /// `io/out_of_memory`.
+    pub fn new(schema: Arc<Schema>, capacity: usize, pool: BufferPool) -> Result<Self> {
+        let mut builder =
+            Self { schema, pool, columns: Vec::new(), metadata: Vec::new(), rows: 0, capacity };
+        builder.columns = builder.fresh()?;
+        Ok(builder)
+    }
+
+    fn fresh(&self) -> Result<Vec<Growing>> {
+        let fields = self.schema.fields.iter();
+        fields
+            .map(|field| {
+                let width = if field.varies() { None } else { field.value_bytes() };
+                let width = width.and_then(|w| usize::try_from(w).ok());
+                let need = width.unwrap_or(0).saturating_mul(self.capacity);
+                Ok(Growing { data: self.pool.take(need)?, width, ends: Vec::new() })
+            })
+            .collect()
+    }
+
+    /// Rows gathered so far.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Appends `rows` of `batch`, which has the same schema.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where `batch` has other columns; `io/out_of_memory`.
+    pub fn push(&mut self, batch: &Batch, rows: Range<usize>) -> Result<()> {
+        if batch.columns.len() != self.columns.len() || rows.end > batch.rows {
+            return Err(mismatch(format!(
+                "expected {} columns and at least {} rows, found {} and {}",
+                self.columns.len(),
+                rows.end,
+                batch.columns.len(),
+                batch.rows
+            )));
+        }
+        for (to, from) in self.columns.iter_mut().zip(&batch.columns) {
+            let start = to.data.len();
+            let more = from.total(rows.clone());
+            if to.width.is_some_and(|w| w.saturating_mul(rows.len()) != more) {
+                return Err(mismatch(format!("expected rows of {:?} bytes", to.width)));
+            }
+            to.data.set_len(start.saturating_add(more))?;
+            let copied = to.data.get_mut(start..).is_some_and(|out| from.copy_to(rows.clone(), out));
+            if !copied {
+                return Err(mismatch("rows outside of their column".to_owned()));
+            }
+            if to.width.is_none() {
+                let mut end = start;
+                to.ends.extend(rows.clone().map(|row| {
+                    end += from.bytes(row).map_or(0, <[u8]>::len);
+                    end
+                }));
+            }
+        }
+        self.push_metadata(batch, &rows);
+        self.rows += rows.len();
+        Ok(())
+    }
+
+    fn push_metadata(&mut self, batch: &Batch, rows: &Range<usize>) {
+        if batch.metadata.is_empty() && self.metadata.is_empty() {
+            return;
+        }
+        // Rows pushed before the first metadata came have none.
+        if self.metadata.is_empty() && self.rows > 0 {
+            self.metadata.push((self.rows, Arc::default()));
+        }
+        let mut start = rows.start;
+        while start < rows.end {
+            let run = batch.metadata.iter().find(|(end, _)| start < *end);
+            let end = run.map_or(rows.end, |(end, _)| (*end).min(rows.end));
+            let object = run.map(|(_, object)| Arc::clone(object)).unwrap_or_default();
+            self.metadata.push((self.rows + end - rows.start, object));
+            start = end;
+        }
+    }
+
+    /// The rows gathered so far as a batch; the builder starts afresh.
+    ///
+    /// # Errors
+    /// `io/out_of_memory`.
+    pub fn finish(&mut self) -> Result<Batch> {
+        let fresh = self.fresh()?;
+        let rows = std::mem::take(&mut self.rows);
+        let grown = std::mem::replace(&mut self.columns, fresh);
+        let columns = grown.into_iter().map(|column| {
+            let data = column.data.freeze();
+            match column.width {
+                Some(width) => Column::dense(data, width, rows),
+                None => Column::ragged(data, column.ends),
+            }
+            .ok_or_else(|| mismatch("rows of another width".to_owned()))
+        });
+        let mut batch = Batch::new(Arc::clone(&self.schema), rows, columns.collect::<Result<_>>()?)?;
+        batch.metadata = std::mem::take(&mut self.metadata);
+        Ok(batch)
+    }
+}
+
+fn mismatch(message: String) -> Error {
+    Error::new(Kind::Invalid, "model/column_mismatch", Place::default(), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use packstone_container::json::Value;
+    use packstone_io::Buf;
+
+    use super::super::{DType, Field};
+    use super::*;
+
+    fn batch(texts: &[&str], label: Option<&str>) -> Batch {
+        let schema = Schema::new(vec![
+            Field::new("n", DType::UInt8, []),
+            Field::new("text", DType::Str, []),
+        ]);
+        let ends = texts.iter().scan(0, |end, t| {
+            *end += t.len();
+            Some(*end)
+        });
+        let numbers: Vec<u8> = (0..texts.len()).map(|n| u8::try_from(n).unwrap()).collect();
+        let columns = vec![
+            Column::dense(Buf::from(numbers), 1, texts.len()).unwrap(),
+            Column::ragged(Buf::from(texts.concat().into_bytes()), ends.collect()).unwrap(),
+        ];
+        let mut metadata = Object::new();
+        if let Some(label) = label {
+            metadata.insert("label", Value::from(label));
+        }
+        Batch::new(Arc::new(schema), texts.len(), columns).unwrap().with_metadata(metadata.into())
+    }
+
+    #[test]
+    fn gathers_rows_and_their_metadata_across_batches() {
+        let parts =
+            [batch(&["", "bc", "d"], None), batch(&["e", "fgh"], Some("x")), batch(&["i"], None)];
+        let mut builder =
+            BatchBuilder::new(Arc::clone(parts[0].schema()), 8, BufferPool::new(4)).unwrap();
+        builder.push(&parts[0], 1..3).unwrap();
+        builder.push(&parts[1], 0..2).unwrap();
+        builder.push(&parts[2], 0..1).unwrap();
+        let got = builder.finish().unwrap();
+        let texts: Vec<_> = got.samples().map(|s| s.get("text").unwrap().bytes.to_vec()).collect();
+        assert_eq!(texts, [&b"bc"[..], b"d", b"e", b"fgh", b"i"]);
+        let labelled: Vec<_> = got.samples().map(|s| s.metadata().is_some()).collect();
+        assert_eq!(labelled, [false, false, true, true, false]);
+        assert_eq!(got.columns()[0].as_dense().unwrap()[..], [1, 2, 0, 1, 0]);
+        assert_eq!(builder.finish().unwrap().rows(), 0);
+        assert!(builder.push(&parts[1], 1..3).is_err());
+    }
+}

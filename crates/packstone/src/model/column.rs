@@ -1,0 +1,168 @@
+//! One field of many rows: where each row's bytes lie in a shared buffer.
+
+use std::ops::Range;
+
+use packstone_io::Buf;
+
+/// The values of one field, row by row. Cloning shares the bytes.
+#[derive(Clone, Debug)]
+pub struct Column {
+    data: Buf,
+    layout: Layout,
+    rows: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Layout {
+    /// Row after row, `width` bytes each.
+    Dense { width: usize },
+    /// Rows of `width` bytes that lie apart, as in a FlatBuffer.
+    Scattered { starts: Vec<usize>, width: usize },
+    /// Row after row of any length; `ends[i]` is where row `i` ends.
+    Ragged { ends: Vec<usize> },
+    /// Rows of any length that lie apart.
+    ScatteredRagged { spans: Vec<Range<usize>> },
+}
+
+impl Column {
+    /// Rows of `width` bytes, one after another; `None` where `data` has another length.
+    pub fn dense(data: Buf, width: usize, rows: usize) -> Option<Self> {
+        (width.checked_mul(rows)? == data.len())
+            .then_some(Self { data, layout: Layout::Dense { width }, rows })
+    }
+
+    /// Rows of `width` bytes at `starts`; `None` where one lies outside of `data`.
+    pub fn scattered(data: Buf, starts: Vec<usize>, width: usize) -> Option<Self> {
+        let last = data.len().checked_sub(width)?;
+        let rows = starts.len();
+        starts
+            .iter()
+            .all(|s| *s <= last)
+            .then_some(Self { data, layout: Layout::Scattered { starts, width }, rows })
+    }
+
+    /// Rows of any length, one after another, each ending at its `ends`; `None` where these do not cover `data` in order.
+    pub fn ragged(data: Buf, ends: Vec<usize>) -> Option<Self> {
+        let ordered = ends.is_sorted() && ends.last().copied().unwrap_or(0) == data.len();
+        let rows = ends.len();
+        ordered.then_some(Self { data, layout: Layout::Ragged { ends }, rows })
+    }
+
+    /// Rows of any length at `spans`; `None` where one lies outside of `data`.
+    pub fn scattered_ragged(data: Buf, spans: Vec<Range<usize>>) -> Option<Self> {
+        let inside = spans.iter().all(|s| s.start <= s.end && s.end <= data.len());
+        let rows = spans.len();
+        inside.then_some(Self { data, layout: Layout::ScatteredRagged { spans }, rows })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Where the bytes of `row` are in the shared buffer.
+    fn span(&self, row: usize) -> Option<Range<usize>> {
+        Some(match &self.layout {
+            Layout::Dense { width } => {
+                let start = row.checked_mul(*width)?;
+                start..start.checked_add(*width)?
+            }
+            Layout::Scattered { starts, width } => {
+                let start = *starts.get(row)?;
+                start..start.checked_add(*width)?
+            }
+            Layout::Ragged { ends } => {
+                let start = row.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied())?;
+                start..*ends.get(row)?
+            }
+            Layout::ScatteredRagged { spans } => spans.get(row)?.clone(),
+        })
+    }
+
+    /// The bytes of one row; `None` past the end.
+    pub fn bytes(&self, row: usize) -> Option<&[u8]> {
+        (row < self.rows).then(|| self.span(row).and_then(|span| self.data.get(span)))?
+    }
+
+    /// The bytes of one row as a buffer of their own, without a copy.
+    pub fn buf(&self, row: usize) -> Option<Buf> {
+        (row < self.rows).then(|| self.span(row).and_then(|span| self.data.slice(span)))?
+    }
+
+    /// All bytes where rows of one width lie one after another: `[rows, …]` in C order.
+    pub fn as_dense(&self) -> Option<&Buf> {
+        matches!(self.layout, Layout::Dense { .. }).then_some(&self.data)
+    }
+
+    /// Bytes of `rows` in sum.
+    pub(crate) fn total(&self, rows: Range<usize>) -> usize {
+        match &self.layout {
+            Layout::Dense { width } | Layout::Scattered { width, .. } => {
+                rows.len().saturating_mul(*width)
+            }
+            _ => rows.filter_map(|row| self.span(row)).map(|span| span.len()).sum(),
+        }
+    }
+
+    /// Copies `rows` one after another to `out`; false where they do not fit exactly.
+    pub(crate) fn copy_to(&self, rows: Range<usize>, out: &mut [u8]) -> bool {
+        let mut rest = out;
+        if let Layout::Dense { width } = &self.layout {
+            let span = (rows.start.saturating_mul(*width))..(rows.end.saturating_mul(*width));
+            return match self.data.get(span) {
+                Some(from) if from.len() == rest.len() => {
+                    rest.copy_from_slice(from);
+                    true
+                }
+                _ => false,
+            };
+        }
+        for row in rows {
+            let Some(from) = self.bytes(row) else { return false };
+            let Some((to, after)) = rest.split_at_mut_checked(from.len()) else { return false };
+            to.copy_from_slice(from);
+            rest = after;
+        }
+        rest.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(column: &Column) -> Vec<Vec<u8>> {
+        (0..column.rows()).map(|r| column.bytes(r).unwrap().to_vec()).collect()
+    }
+
+    #[test]
+    fn four_layouts_hold_the_same_rows() {
+        let want = [b"ab".to_vec(), b"cd".to_vec(), b"ef".to_vec()];
+        let data = Buf::from(b"abcdef".to_vec());
+        let apart = Buf::from(b"ef..ab..cd".to_vec());
+        for column in [
+            Column::dense(data.clone(), 2, 3),
+            Column::ragged(data, vec![2, 4, 6]),
+            Column::scattered(apart.clone(), vec![4, 8, 0], 2),
+            Column::scattered_ragged(apart, vec![4..6, 8..10, 0..2]),
+        ] {
+            let column = column.unwrap();
+            assert_eq!(all(&column), want);
+            assert!(column.bytes(3).is_none() && column.buf(3).is_none());
+            let mut out = [0; 4];
+            assert!(column.copy_to(1..3, &mut out));
+            assert_eq!((&out, column.total(1..3)), (b"cdef", 4));
+            assert!(!column.copy_to(1..4, &mut out));
+        }
+    }
+
+    #[test]
+    fn spans_outside_the_data_are_refused() {
+        let data = Buf::from(vec![0; 6]);
+        assert!(Column::dense(data.clone(), 4, 2).is_none());
+        assert!(Column::scattered(data.clone(), vec![5], 2).is_none());
+        assert!(Column::ragged(data.clone(), vec![4, 3, 6]).is_none());
+        assert!(Column::ragged(data.clone(), vec![4]).is_none());
+        assert!(Column::scattered_ragged(data, vec![5..7]).is_none());
+    }
+}

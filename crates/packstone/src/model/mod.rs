@@ -1,0 +1,17 @@
+//! What a dataset is, whatever its format: typed fields, rows, batches, and what is said about them.
+
+mod batch;
+mod column;
+mod dtype;
+mod fidelity;
+mod finding;
+mod schema;
+mod value;
+
+pub use batch::{Batch, BatchBuilder, Sample};
+pub use column::Column;
+pub use dtype::{DType, TimeUnit};
+pub use fidelity::{Fidelity, Loss};
+pub use finding::{Finding, Severity};
+pub use schema::{Field, Key, Schema};
+pub use value::ValueRef;

@@ -1,0 +1,114 @@
+//! What each sample holds: named, typed, shaped fields.
+
+use std::fmt;
+
+use packstone_container::json::{Object, Value};
+
+use super::dtype::DType;
+
+/// The name of a field: a path of keys, one key long in formats without nesting.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(Vec<String>);
+
+impl Key {
+    /// A key without nesting; the name is taken as it is, with slashes, dots or empty.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(vec![name.into()])
+    }
+
+    /// A nested key, outermost name first.
+    pub fn nested(parts: Vec<String>) -> Self {
+        Self(parts)
+    }
+
+    /// The names, outermost first.
+    pub fn parts(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("."))
+    }
+}
+
+/// One field of every sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub key: Key,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// The shape of one value, without the sample dimension; empty for scalars and for variable text and bytes.
+    pub shape: Vec<u64>,
+    /// What the dataset says about the field.
+    pub metadata: Object,
+}
+
+impl Field {
+    /// A field without metadata.
+    pub fn new(name: impl Into<String>, dtype: DType, shape: impl Into<Vec<u64>>) -> Self {
+        Self { key: Key::new(name), dtype, shape: shape.into(), metadata: Object::new() }
+    }
+
+    /// Bytes of one value; `None` where they vary, or where the product does not fit 64 bits.
+    pub fn value_bytes(&self) -> Option<u64> {
+        // Fixed `bytes` are one byte an element; only a scalar of them varies.
+        let size = match self.dtype {
+            DType::Bytes if !self.shape.is_empty() => 1,
+            _ => self.dtype.size()?,
+        };
+        self.shape.iter().try_fold(size, |n, dim| n.checked_mul(*dim))
+    }
+
+    /// True for text and bytes whose length differs from sample to sample.
+    pub fn varies(&self) -> bool {
+        self.dtype == DType::Str || (self.dtype == DType::Bytes && self.shape.is_empty())
+    }
+
+    /// For JSON output: name, dtype, shape and metadata.
+    pub fn to_json(&self) -> Value {
+        let mut out = Object::new();
+        out.insert("name", Value::from(self.key.to_string()));
+        out.insert("dtype", Value::from(self.dtype.name().as_ref()));
+        out.insert("shape", self.shape.iter().map(|n| Value::from(*n)).collect::<Vec<_>>().into());
+        if !self.metadata.is_empty() {
+            out.insert("metadata", Value::Object(self.metadata.clone()));
+        }
+        Value::Object(out)
+    }
+}
+
+/// The fields of a collection, in the order of the format.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schema {
+    /// The fields.
+    pub fields: Vec<Field>,
+}
+
+impl Schema {
+    /// A schema of these fields.
+    pub fn new(fields: Vec<Field>) -> Self {
+        Self { fields }
+    }
+
+    /// The position of a field by its printed name (`a.b` for nested keys).
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|f| match f.key.parts() {
+            [only] => only == name,
+            _ => f.key.to_string() == name,
+        })
+    }
+
+    /// The schema of the fields at `positions`; unknown positions are left out.
+    #[must_use]
+    pub fn project(&self, positions: &[usize]) -> Self {
+        Self::new(positions.iter().filter_map(|p| self.fields.get(*p).cloned()).collect())
+    }
+
+    /// For JSON output.
+    pub fn to_json(&self) -> Value {
+        self.fields.iter().map(Field::to_json).collect::<Vec<_>>().into()
+    }
+}

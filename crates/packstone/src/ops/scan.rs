@@ -1,0 +1,330 @@
+//! Reading in order: shards decoded ahead on threads, batches across shard borders, and single samples by index.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packstone_container::Limits;
+use packstone_io::{BufferPool, Kind};
+
+use crate::error::{Error, Place, Result};
+use crate::exec::{Pipeline, default_threads};
+use crate::format::{Collection, ReadContext, ShardRef};
+use crate::model::{Batch, BatchBuilder, Finding};
+
+/// How to read a collection from one end to the other.
+#[derive(Clone)]
+pub struct Scan {
+    collection: Arc<dyn Collection>,
+    threads: usize,
+    window: usize,
+    range: Range<u64>,
+    fields: Option<Vec<usize>>,
+    verify: bool,
+    limits: Limits,
+}
+
+impl Scan {
+    /// All samples in order, decoded on as many threads as the machine runs.
+    pub fn new(collection: Arc<dyn Collection>) -> Self {
+        let (threads, range) = (default_threads(), 0..collection.len());
+        let limits = Limits::default();
+        Self { collection, threads, window: threads + 2, range, fields: None, verify: false, limits }
+    }
+
+    /// Decode on `threads` threads, holding at most `threads + 2` shards; 0 decodes where shards are taken.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self.window = threads + 2;
+        self
+    }
+
+    /// Only the samples of `range`; shards outside are not read.
+    #[must_use]
+    pub fn range(mut self, range: Range<u64>) -> Self {
+        let end = range.end.min(self.collection.len());
+        self.range = range.start.min(end)..end;
+        self
+    }
+
+    /// Only these fields.
+    ///
+    /// # Errors
+    /// `model/unknown_field`, naming the fields there are.
+    pub fn fields(mut self, names: &[impl AsRef<str>]) -> Result<Self> {
+        let schema = self.collection.schema();
+        let positions = names.iter().map(|name| {
+            let name = name.as_ref();
+            schema.position(name).ok_or_else(|| {
+                let known: Vec<_> = schema.fields.iter().map(|f| f.key.to_string()).collect();
+                let message = format!("expected a field of {}, found {name:?}", known.join(", "));
+                Error::new(Kind::NotFound, "model/unknown_field", Place::default(), message)
+            })
+        });
+        self.fields = Some(positions.collect::<Result<_>>()?);
+        Ok(self)
+    }
+
+    /// Compare recorded checksums of each shard before it is used.
+    #[must_use]
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// Other limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Shard after shard, in the collection's order.
+    pub fn shards(self) -> Shards {
+        let range = self.range.clone();
+        let collection = Arc::clone(&self.collection);
+        let listed = Listed::new(collection, range.start);
+        self.over(Box::new(listed), range)
+    }
+
+    /// The given shards, in the given order, whole: what filters and balancing yield.
+    pub fn over_shards(
+        self,
+        shards: impl Iterator<Item = Result<ShardRef>> + Send + 'static,
+    ) -> Shards {
+        self.over(Box::new(shards), 0..u64::MAX)
+    }
+
+    fn over(self, listed: Listing, range: Range<u64>) -> Shards {
+        let pool = BufferPool::new(self.window + self.threads + 1);
+        let notes = Arc::new(Mutex::new(Vec::new()));
+        let make = || {
+            let context = ReadContext::new(pool.clone(), self.limits, self.verify);
+            let context = Mutex::new(context);
+            let (collection, fields) = (Arc::clone(&self.collection), self.fields.clone());
+            let notes = Arc::clone(&notes);
+            move |shard: ShardRef| {
+                let mut context = context.lock().unwrap_or_else(PoisonError::into_inner);
+                let read = collection.read(&shard, fields.as_deref(), &mut context);
+                notes.lock().unwrap_or_else(PoisonError::into_inner).append(&mut context.notes);
+                read.map(|batch| (shard, batch))
+            }
+        };
+        let pipeline = Pipeline::new(self.threads, self.window, make);
+        Shards { pipeline, listed: Some(listed), range, stop: None, notes }
+    }
+
+    /// Batches of `size` samples across shard borders; the last one may be short.
+    ///
+    /// # Errors
+    /// `ops/batch_size` for 0; `io/out_of_memory`.
+    pub fn batches(self, size: usize) -> Result<Batches> {
+        if size == 0 {
+            let message = "expected a batch size of at least 1, found 0";
+            return Err(Error::new(Kind::Invalid, "ops/batch_size", Place::default(), message));
+        }
+        let schema = match &self.fields {
+            Some(fields) => Arc::new(self.collection.schema().project(fields)),
+            None => Arc::clone(self.collection.schema()),
+        };
+        let columns = schema.fields.len();
+        let builder = BatchBuilder::new(schema, size, BufferPool::new(3 * columns))?;
+        Ok(Batches { shards: self.shards(), builder, size, current: None, failed: None })
+    }
+}
+
+type Listing = Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
+
+/// The shards of a collection as an iterator that owns the collection.
+struct Listed {
+    collection: Arc<dyn Collection>,
+    ahead: std::vec::IntoIter<Result<ShardRef>>,
+    next: u64,
+    done: bool,
+}
+
+impl Listed {
+    /// Entries taken from the collection's own iterator at a time.
+    const STEP: usize = 256;
+
+    fn new(collection: Arc<dyn Collection>, from: u64) -> Self {
+        Self { collection, ahead: Vec::new().into_iter(), next: from, done: false }
+    }
+}
+
+impl Iterator for Listed {
+    type Item = Result<ShardRef>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ahead.as_slice().is_empty() && !self.done {
+            let step: Vec<_> = self.collection.shards(self.next).take(Self::STEP).collect();
+            self.done = step.len() < Self::STEP || step.iter().any(Result::is_err);
+            if let Some(Ok(last)) = step.last() {
+                self.next = last.first.saturating_add(last.rows);
+            }
+            self.ahead = step.into_iter();
+        }
+        self.ahead.next()
+    }
+}
+
+/// Decoded shards in order, see [`Scan::shards`].
+pub struct Shards {
+    pipeline: Pipeline<ShardRef, Result<(ShardRef, Batch)>>,
+    listed: Option<Listing>,
+    range: Range<u64>,
+    stop: Option<Error>,
+    notes: Arc<Mutex<Vec<Finding>>>,
+}
+
+/// A decoded shard and which of its rows are asked for.
+#[derive(Debug)]
+pub struct Decoded {
+    /// The shard.
+    pub shard: ShardRef,
+    /// All of its rows.
+    pub batch: Batch,
+    /// Those inside the range of the scan.
+    pub rows: Range<usize>,
+}
+
+impl Shards {
+    /// What was noticed so far and is no error.
+    pub fn take_notes(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn refill(&mut self) {
+        while self.pipeline.has_room() {
+            let Some(listed) = &mut self.listed else { return };
+            match listed.next() {
+                Some(Ok(shard)) if shard.first < self.range.end => self.pipeline.submit(shard),
+                Some(Err(error)) => {
+                    // Reported after the shards that come before it.
+                    self.stop = Some(error);
+                    self.listed = None;
+                }
+                _ => self.listed = None,
+            }
+        }
+    }
+
+    fn cut(&self, shard: &ShardRef, batch: &Batch) -> Range<usize> {
+        let inside = |index: u64| {
+            let row = index.saturating_sub(shard.first).min(batch.rows() as u64);
+            usize::try_from(row).unwrap_or(batch.rows())
+        };
+        inside(self.range.start)..inside(self.range.end)
+    }
+}
+
+impl Iterator for Shards {
+    type Item = Result<Decoded>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.refill();
+        match self.pipeline.next_result() {
+            Some(result) => Some(result.and_then(|r| r).map(|(shard, batch)| {
+                let rows = self.cut(&shard, &batch);
+                Decoded { shard, batch, rows }
+            })),
+            None => self.stop.take().map(Err),
+        }
+    }
+}
+
+/// Batches of one size, see [`Scan::batches`].
+pub struct Batches {
+    shards: Shards,
+    builder: BatchBuilder,
+    size: usize,
+    current: Option<Decoded>,
+    failed: Option<Error>,
+}
+
+impl Batches {
+    fn fill(&mut self) -> Result<()> {
+        while self.builder.rows() < self.size {
+            let Some(current) = &mut self.current else {
+                match self.shards.next().transpose()? {
+                    Some(decoded) => self.current = Some(decoded),
+                    None => return Ok(()),
+                }
+                continue;
+            };
+            let room = self.size - self.builder.rows();
+            let rows = &mut current.rows;
+            let end = rows.end.min(rows.start.saturating_add(room));
+            self.builder.push(&current.batch, rows.start..end)?;
+            rows.start = end;
+            if current.rows.is_empty() {
+                self.current = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.failed.take() {
+            return Some(Err(error));
+        }
+        let filled = self.fill();
+        if self.builder.rows() == 0 {
+            return filled.err().map(Err);
+        }
+        // The samples before a fault are delivered first.
+        self.failed = filled.err();
+        Some(self.builder.finish())
+    }
+}
+
+/// The samples at `indices`, in that order; each shard is read once.
+///
+/// # Errors
+/// `ops/index_out_of_range`; those of [`Collection::read`].
+pub fn gather(
+    collection: &dyn Collection,
+    indices: &[u64],
+    fields: Option<&[usize]>,
+    context: &mut ReadContext,
+) -> Result<Batch> {
+    let len = collection.len();
+    if let Some(index) = indices.iter().find(|i| **i >= len) {
+        let message = format!("expected an index below {len}, found {index}");
+        return Err(Error::new(Kind::NotFound, "ops/index_out_of_range", Place::default(), message));
+    }
+    let mut order: Vec<usize> = (0..indices.len()).collect();
+    order.sort_by_key(|slot| indices.get(*slot));
+    let mut found: BTreeMap<usize, (Arc<Batch>, usize)> = BTreeMap::new();
+    let mut current: Option<(Range<u64>, Arc<Batch>)> = None;
+    for slot in order {
+        let Some(index) = indices.get(slot).copied() else { continue };
+        if !current.as_ref().is_some_and(|(range, _)| range.contains(&index)) {
+            let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
+                let message = format!("expected {len} samples, found the lists end before sample {index}");
+                Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
+            })?;
+            let batch = collection.read(&shard, fields, context)?;
+            let range = shard.first..shard.first.saturating_add(shard.rows);
+            current = Some((range, Arc::new(batch)));
+        }
+        if let Some((range, batch)) = &current {
+            let row = usize::try_from(index - range.start).unwrap_or(usize::MAX);
+            found.insert(slot, (Arc::clone(batch), row));
+        }
+    }
+    let schema = match fields {
+        Some(fields) => Arc::new(collection.schema().project(fields)),
+        None => Arc::clone(collection.schema()),
+    };
+    let mut builder = BatchBuilder::new(schema, indices.len(), context.pool.clone())?;
+    for (batch, row) in found.values() {
+        builder.push(batch, *row..row.saturating_add(1))?;
+    }
+    builder.finish()
+}

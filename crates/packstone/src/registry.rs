@@ -1,0 +1,50 @@
+//! The formats that packstone knows: one line each.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use packstone_container::Limits;
+use packstone_io::{Kind, LocalRoot, Root};
+
+use crate::error::{Error, Place, Result};
+use crate::format::{Dataset, Format};
+use crate::formats::sedpack::Sedpack;
+
+/// All formats.
+pub static FORMATS: &[&dyn Format] = &[&Sedpack];
+
+/// A format by its [id](Format::id).
+///
+/// # Errors
+/// `format/unknown` with the ids there are.
+pub fn format(id: &str) -> Result<&'static dyn Format> {
+    FORMATS.iter().copied().find(|f| f.id() == id).ok_or_else(|| {
+        let known: Vec<_> = FORMATS.iter().map(|f| f.id()).collect();
+        let message = format!("expected one of {}, found {id:?}", known.join(", "));
+        Error::new(Kind::Invalid, "format/unknown", Place::default(), message)
+    })
+}
+
+/// The format of what lies in `root`.
+///
+/// # Errors
+/// `format/unrecognized` where no format knows it.
+pub fn probe(root: &dyn Root) -> Result<&'static dyn Format> {
+    for format in FORMATS {
+        if format.recognizes(root)? {
+            return Ok(*format);
+        }
+    }
+    let marks = "dataset_info.json (sedpack)";
+    let message = format!("not a dataset: expected {marks}, found none of these");
+    Err(Error::new(Kind::NotFound, "format/unrecognized", Place::file(root.label()), message))
+}
+
+/// Opens the dataset at a local path, whatever its format.
+///
+/// # Errors
+/// As for [`probe`] and [`Format::open`].
+pub fn open(path: impl AsRef<Path>) -> Result<Arc<dyn Dataset>> {
+    let root: Arc<dyn Root> = Arc::new(LocalRoot::open(path)?);
+    probe(root.as_ref())?.open(root, &Limits::default())
+}
