@@ -121,7 +121,7 @@ pub trait Collection: Send + Sync {
     fn schema(&self) -> &Arc<Schema>;
 
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
-    fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send + '_>;
+    fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
 
     /// The samples of a shard, with the fields at `fields` only where given.
     ///

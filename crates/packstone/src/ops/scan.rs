@@ -1,6 +1,5 @@
 //! Reading in order: shards decoded ahead on threads, batches across shard borders, and single samples by index.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -83,9 +82,8 @@ impl Scan {
     /// Shard after shard, in the collection's order.
     pub fn shards(self) -> Shards {
         let range = self.range.clone();
-        let collection = Arc::clone(&self.collection);
-        let listed = Listed::new(collection, range.start);
-        self.over(Box::new(listed), range)
+        let listed = self.collection.shards(range.start);
+        self.over(listed, range)
     }
 
     /// The given shards, in the given order, whole: what filters and balancing yield.
@@ -135,39 +133,6 @@ impl Scan {
 }
 
 type Listing = Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
-
-/// The shards of a collection as an iterator that owns the collection.
-struct Listed {
-    collection: Arc<dyn Collection>,
-    ahead: std::vec::IntoIter<Result<ShardRef>>,
-    next: u64,
-    done: bool,
-}
-
-impl Listed {
-    /// Entries taken from the collection's own iterator at a time.
-    const STEP: usize = 256;
-
-    fn new(collection: Arc<dyn Collection>, from: u64) -> Self {
-        Self { collection, ahead: Vec::new().into_iter(), next: from, done: false }
-    }
-}
-
-impl Iterator for Listed {
-    type Item = Result<ShardRef>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ahead.as_slice().is_empty() && !self.done {
-            let step: Vec<_> = self.collection.shards(self.next).take(Self::STEP).collect();
-            self.done = step.len() < Self::STEP || step.iter().any(Result::is_err);
-            if let Some(Ok(last)) = step.last() {
-                self.next = last.first.saturating_add(last.rows);
-            }
-            self.ahead = step.into_iter();
-        }
-        self.ahead.next()
-    }
-}
 
 /// Decoded shards in order, see [`Scan::shards`].
 pub struct Shards {
@@ -300,31 +265,35 @@ pub fn gather(
     }
     let mut order: Vec<usize> = (0..indices.len()).collect();
     order.sort_by_key(|slot| indices.get(*slot));
-    let mut found: BTreeMap<usize, (Arc<Batch>, usize)> = BTreeMap::new();
-    let mut current: Option<(Range<u64>, Arc<Batch>)> = None;
-    for slot in order {
-        let Some(index) = indices.get(slot).copied() else { continue };
-        if !current.as_ref().is_some_and(|(range, _)| range.contains(&index)) {
-            let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
-                let message = format!("expected {len} samples, found the lists end before sample {index}");
-                Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
-            })?;
-            let batch = collection.read(&shard, fields, context)?;
-            let range = shard.first..shard.first.saturating_add(shard.rows);
-            current = Some((range, Arc::new(batch)));
-        }
-        if let Some((range, batch)) = &current {
-            let row = usize::try_from(index - range.start).unwrap_or(usize::MAX);
-            found.insert(slot, (Arc::clone(batch), row));
-        }
-    }
     let schema = match fields {
         Some(fields) => Arc::new(collection.schema().project(fields)),
         None => Arc::clone(collection.schema()),
     };
     let mut builder = BatchBuilder::new(schema, indices.len(), context.pool.clone())?;
-    for (batch, row) in found.values() {
-        builder.push(batch, *row..row.saturating_add(1))?;
+    let mut current: Option<(Range<u64>, Batch)> = None;
+    for index in order.iter().filter_map(|slot| indices.get(*slot).copied()) {
+        if !current.as_ref().is_some_and(|(range, _)| range.contains(&index)) {
+            let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
+                let message = format!("expected {len} samples, found the lists end before sample {index}");
+                Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
+            })?;
+            let range = shard.first..shard.first.saturating_add(shard.rows);
+            current = Some((range, collection.read(&shard, fields, context)?));
+        }
+        if let Some((range, batch)) = &current {
+            let row = usize::try_from(index.saturating_sub(range.start)).unwrap_or(usize::MAX);
+            builder.push(batch, row..row.saturating_add(1))?;
+        }
+    }
+    let sorted = builder.finish()?;
+    if order.is_sorted() {
+        return Ok(sorted);
+    }
+    // The rows were gathered in the order of their shards; one more copy brings them into the order asked for.
+    let mut slots: Vec<(usize, usize)> = order.into_iter().enumerate().map(|(row, slot)| (slot, row)).collect();
+    slots.sort_unstable();
+    for (_, row) in slots {
+        builder.push(&sorted, row..row + 1)?;
     }
     builder.finish()
 }
