@@ -147,7 +147,9 @@ mod tests {
 
     #[test]
     fn normalizes_dots_and_slashes() {
-        for (text, want) in [("./a//b/", "a/b"), (".", ""), ("", ""), ("a/./b", "a/b"), ("~/x", "~/x")] {
+        for (text, want) in
+            [("./a//b/", "a/b"), (".", ""), ("", ""), ("a/./b", "a/b"), ("~/x", "~/x")]
+        {
             assert_eq!(RelPath::new(text).unwrap().as_str(), want);
         }
     }
