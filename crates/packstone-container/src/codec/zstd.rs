@@ -1,0 +1,180 @@
+//! Zstandard, RFC 8878: `│28 b5 2f fd│descriptor│[window] [dictionary] [content size]│ blocks │[xxh64, low 4 bytes]│`.
+//!
+//! Frames are joined and skippable frames (`│5x 2a 4d 18│size u32│…│`) skipped. Frames that store their content size,
+//! as the originals' do, decode straight into the buffer; others are streamed through the library's window.
+
+use packstone_io::AlignedBuf;
+use zstd::zstd_safe::{
+    CCtx, DCtx, InBuffer, OutBuffer, ResetDirective, find_frame_compressed_size, get_error_name,
+    get_frame_content_size, is_error_kind, zstd_sys::ZSTD_ErrorCode as Code,
+};
+
+use super::member::{Content, Member, Members, Step, expect, pump, starts};
+use super::output::Output;
+use super::{Codec, CodecError, Stream};
+
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// The most that one block decodes to; the smallest that does so takes four bytes.
+const BLOCK: u64 = 128 << 10;
+const SMALLEST_BLOCK: u64 = 4;
+pub(super) const LEVELS: (i32, i32) = (1, 22);
+
+/// The decoding context, made when first needed.
+#[derive(Default)]
+pub(super) struct Decode(Option<DCtx<'static>>);
+
+/// The encoding context, made when first needed.
+#[derive(Default)]
+pub(super) struct Encode(Option<CCtx<'static>>);
+
+pub(super) fn decode(
+    decode: &mut Decode,
+    src: &[u8],
+    out: &mut Output<'_>,
+) -> Result<Stream, CodecError> {
+    decode.members(src, out)
+}
+
+/// Whether `rest` starts a frame to be skipped; LZ4 shares these.
+pub(super) fn skippable(rest: &[u8]) -> bool {
+    matches!(rest, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// The skippable frame at byte `at`.
+pub(super) fn skip(codec: Codec, src: &[u8], at: usize) -> Result<Member, CodecError> {
+    let size = src.get(at.saturating_add(4)..).and_then(|rest| rest.first_chunk());
+    let len = size.and_then(|size| usize::try_from(u32::from_le_bytes(*size)).ok()?.checked_add(8));
+    match len {
+        Some(len) if at.checked_add(len).is_some_and(|end| end <= src.len()) => {
+            Ok(Member { len, content: Content::Skipped })
+        }
+        _ => Err(CodecError::Truncated { codec, at, len: src.len() }),
+    }
+}
+
+impl Members for Decode {
+    const CODEC: Codec = Codec::Zstd;
+    const PADDED: bool = false;
+
+    fn follows(rest: &[u8]) -> bool {
+        starts(rest, &MAGIC) || skippable(rest)
+    }
+
+    fn member(
+        &mut self,
+        src: &[u8],
+        at: usize,
+        out: &mut Output<'_>,
+    ) -> Result<Member, CodecError> {
+        let codec = Codec::Zstd;
+        let rest = src.get(at..).unwrap_or_default();
+        if skippable(rest) {
+            return skip(codec, src, at);
+        }
+        expect(codec, src, at, &MAGIC)?;
+        let len = find_frame_compressed_size(rest).map_err(|code| match code {
+            _ if is_error_kind(code, Code::ZSTD_error_srcSize_wrong) => {
+                CodecError::Truncated { codec, at, len: src.len() }
+            }
+            _ => failed(at, code),
+        })?;
+        let frame = rest.get(..len).unwrap_or_default();
+        let declared = get_frame_content_size(frame).map_err(|_| CodecError::Corrupt {
+            codec,
+            at,
+            reason: "unreadable frame header".into(),
+        })?;
+        let context = match &mut self.0 {
+            Some(context) => context,
+            none => none.insert(DCtx::try_create().ok_or_else(no_memory)?),
+        };
+        match declared {
+            Some(size) => once(context, frame, at, size, out)?,
+            None => streamed(context, src, at, len, out)?,
+        }
+        Ok(Member { len, content: Content::Data { declared } })
+    }
+}
+
+/// Decodes a frame of `size` bytes into the room for exactly that.
+fn once(
+    context: &mut DCtx<'_>,
+    frame: &[u8],
+    at: usize,
+    size: u64,
+    out: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let len = out.allows(size)?;
+    if size > (frame.len() as u64 / SMALLEST_BLOCK).saturating_mul(BLOCK) {
+        let reason = format!("{} bytes cannot hold the {size} that its header states", frame.len());
+        return Err(CodecError::Corrupt { codec: Codec::Zstd, at, reason });
+    }
+    out.reserve(len)?;
+    let spare = out.split().1.get_mut(..len).unwrap_or_default();
+    let found = context.decompress(spare, frame).map_err(|code| failed(at, code))?;
+    if found != len {
+        let (what, found) = ("content size", found as u64);
+        return Err(CodecError::Mismatch { codec: Codec::Zstd, at, what, expected: size, found });
+    }
+    out.advance(len)
+}
+
+/// Decodes a frame of unknown size, growing as it goes.
+fn streamed(
+    context: &mut DCtx<'_>,
+    src: &[u8],
+    at: usize,
+    len: usize,
+    out: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    context.reset(ResetDirective::SessionOnly).map_err(|code| failed(at, code))?;
+    let src = src.get(..at.saturating_add(len)).unwrap_or_default();
+    pump(src, at, at, Codec::Zstd, out, |input, spare| {
+        let mut input = InBuffer::around(input);
+        let mut spare = OutBuffer::around(spare);
+        let left =
+            context.decompress_stream(&mut spare, &mut input).map_err(|code| failed(at, code))?;
+        Ok(Step { read: input.pos(), wrote: spare.pos(), end: left == 0 })
+    })?;
+    Ok(())
+}
+
+fn failed(at: usize, code: usize) -> CodecError {
+    let codec = Codec::Zstd;
+    let is = |kind| is_error_kind(code, kind);
+    if is(Code::ZSTD_error_memory_allocation) {
+        no_memory()
+    } else if is(Code::ZSTD_error_dictionary_wrong) {
+        CodecError::Unsupported { codec, at, what: "a dictionary" }
+    } else if is(Code::ZSTD_error_frameParameter_windowTooLarge) {
+        CodecError::Unsupported { codec, at, what: "a window of more than 128 MiB" }
+    } else {
+        CodecError::Corrupt { codec, at, reason: get_error_name(code).to_ascii_lowercase() }
+    }
+}
+
+fn no_memory() -> CodecError {
+    CodecError::Library { codec: Codec::Zstd, reason: "out of memory".into() }
+}
+
+/// Appends `src` to `out` as one frame with its content size and without checksum; `level` is within [`LEVELS`].
+pub(super) fn encode(
+    encode: &mut Encode,
+    level: i32,
+    src: &[u8],
+    out: &mut AlignedBuf,
+) -> Result<(), CodecError> {
+    let context = match &mut encode.0 {
+        Some(context) => context,
+        none => none.insert(CCtx::try_create().ok_or_else(no_memory)?),
+    };
+    let start = out.len();
+    out.set_len(start.saturating_add(zstd::zstd_safe::compress_bound(src.len())))?;
+    let room = out.get_mut(start..).unwrap_or_default();
+    let len = context.compress(room, src, level).map_err(|code| CodecError::Library {
+        codec: Codec::Zstd,
+        reason: get_error_name(code).to_owned(),
+    })?;
+    out.truncate(start.saturating_add(len));
+    Ok(())
+}
