@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["datasets"]
+
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "sedpack"
 GOLDEN_CASES = sorted(path.parent.name for path in GOLDEN.glob("*/expected.json"))
