@@ -83,16 +83,20 @@ def _signal(rng: np.random.Generator, count: int) -> Chunk:
 
 
 def _image(rng: np.random.Generator, count: int) -> Chunk:
-    coarse = rng.uniform(0, 255, (count, 9, 9, 3)).astype(np.float32)
-    position = np.linspace(0, 8, 64, dtype=np.float32)
-    low = np.minimum(position.astype(np.intp), 7)
+    # Five by five colours of one picture's range, with smooth ways between them.
+    darkest = rng.uniform(0, 255 - 96, (count, 1, 1, 3))
+    coarse = (darkest + rng.uniform(0, 96, (count, 5, 5, 3))).astype(np.float32)
+    position = np.linspace(0, 4, 64, dtype=np.float32)
+    low = np.minimum(position.astype(np.intp), 3)
     part = (position - low)[None, :, None, None]
     rows = coarse[:, low] * (1 - part) + coarse[:, low + 1] * part
     part = (position - low)[None, None, :, None]
     picture = rows[:, :, low] * (1 - part) + rows[:, :, low + 1] * part
-    picture += rng.standard_normal(picture.shape, dtype=np.float32) * 2
+    picture += rng.standard_normal(picture.shape, dtype=np.float32)
+    # A six-bit sensor.
+    picture = np.rint(picture / 4) * 4
     return {
-        "picture": np.clip(np.rint(picture), 0, 255).astype(np.uint8),
+        "picture": np.clip(picture, 0, 255).astype(np.uint8),
         "label": rng.integers(0, 1_000, count, dtype=np.int64),
     }
 
