@@ -30,8 +30,7 @@ pub fn float_text(x: f64, style: FloatStyle) -> Option<String> {
         FloatStyle::Pydantic => (-5, 1),
         FloatStyle::Python => (-4, 2),
     };
-    // `{:e}` gives the shortest digits that round-trip as d[.ddd]e[-]dd.
-    let shortest = format!("{:e}", x.abs());
+    let shortest = shortest(x.abs());
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let (first, rest) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -66,6 +65,21 @@ pub fn float_text(x: f64, style: FloatStyle) -> Option<String> {
         }
     }
     Some(text)
+}
+
+/// The fewest digits that read back as `x >= 0`, of those the nearest to it, as `d[.ddd]e[-]dd`.
+fn shortest(x: f64) -> String {
+    let upper = format!("{x:e}");
+    let fraction = upper.find('e').unwrap_or(0).saturating_sub(2);
+    if fraction < 15 {
+        return upper;
+    }
+    // A double such as 1801514316094494.25 is half way between two spellings that both read back. The originals take
+    // the even digit, as a format with a precision does, but `{:e}` the upper one. Up to 15 digits no two spellings
+    // read back as one double. The check is for powers of two: below them doubles are denser, and what is nearest in
+    // decimals may belong to the next one.
+    let even = format!("{x:.fraction$e}");
+    if even.parse() == Ok(x) { even } else { upper }
 }
 
 /// Spells any double as Python's `repr` does, with `nan`, `inf` and `-inf`.
@@ -107,11 +121,19 @@ mod tests {
         (9007199254740993.0, "9007199254740992.0", "9007199254740992.0"),
         (9999999999999998.0, "9999999999999998.0", "9999999999999998.0"),
         (1234567890123456.8, "1234567890123456.8", "1234567890123456.8"),
+        (1801514316094494.25, "1801514316094494.2", "1801514316094494.2"),
+        (-1125899906842624.75, "-1125899906842624.8", "-1125899906842624.8"),
+        (2251799813685247.25, "2251799813685247.2", "2251799813685247.2"),
+        (33714033845255.8125, "33714033845255.812", "33714033845255.812"),
+        (9007199254740992.0, "9007199254740992.0", "9007199254740992.0"),
+        (1801514316094494.5, "1801514316094494.5", "1801514316094494.5"),
         (1e16, "1e+16", "1e+16"),
         (1.5e21, "1.5e+21", "1.5e+21"),
         (1e100, "1e+100", "1e+100"),
         (f64::MAX, "1.7976931348623157e+308", "1.7976931348623157e+308"),
         (f64::MIN_POSITIVE, "2.2250738585072014e-308", "2.2250738585072014e-308"),
+        // 2^-1017, which the nearest sixteen digits, …044e-307, miss.
+        (7.120236347223045e-307, "7.120236347223045e-307", "7.120236347223045e-307"),
         (5e-324, "5e-324", "5e-324"),
     ];
 
