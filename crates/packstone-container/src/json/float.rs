@@ -102,6 +102,7 @@ mod tests {
     use super::*;
 
     /// Value, pydantic 2.13 spelling, CPython 3.11 spelling.
+    #[expect(clippy::excessive_precision, reason = "exact values, half way between two spellings")]
     const SPELLINGS: &[(f64, &str, &str)] = &[
         (0.0, "0.0", "0.0"),
         (-0.0, "-0.0", "-0.0"),

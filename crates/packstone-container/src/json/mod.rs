@@ -15,6 +15,7 @@
 
 mod at;
 mod build;
+mod document;
 mod equal;
 mod error;
 mod escape;
@@ -26,6 +27,7 @@ mod object;
 mod path;
 mod read;
 mod scan;
+mod shape;
 mod small;
 mod value;
 mod wide;
@@ -34,14 +36,16 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use at::{At, Lax, ShapeError};
+pub use at::{At, Lax};
+pub use document::{Document, Note, NoteKind, ReadOptions};
 pub use equal::python_eq;
 pub use error::{JsonError, JsonErrorKind};
 pub use float::{FloatStyle, float_text, python_float};
 pub use key::Key;
 pub use number::{Number, NumberError};
 pub use object::Object;
-pub use read::{Document, Note, NoteKind, ReadOptions, read};
+pub use read::read;
+pub use shape::ShapeError;
 pub use value::Value;
 pub use wide::Wide;
 pub use write::{NonFinite, Style, write, write_to};
