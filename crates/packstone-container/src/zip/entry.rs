@@ -278,7 +278,10 @@ impl Entry {
         let mut zip64 = Zip64::new(local.extra);
         let mut widen =
             |field, value| zip64.widen(value).ok_or(ZipError::Zip64Extra { field, offset });
-        same("CRC-32", self.crc32.into(), local.crc32.into())?;
+        if self.crc32 != local.crc32 {
+            let (name, expected, found) = (self.name.clone(), self.crc32, local.crc32);
+            return Err(ZipError::LocalCrc { name, expected, found });
+        }
         same("size", self.len, widen("size", local.size)?)?;
         same("compressed size", self.compressed_len, widen("compressed size", local.compressed)?)
     }
