@@ -271,7 +271,15 @@ impl Entry {
             }
             Err(ZipError::LocalField { name: self.name.clone(), field, expected, found })
         };
-        same("method", self.method.code().into(), local.method.into())?;
+        let agreed = same("method", self.method.code().into(), local.method.into());
+        match self.method {
+            // Of two methods that differ, an undecodable one is the better news.
+            Method::Other(_) if agreed.is_err() => {
+                let (name, method) = (self.name.clone(), self.method);
+                return Err(ZipError::Unsupported { name, method });
+            }
+            _ => agreed?,
+        }
         if local.flags & FLAG_DESCRIPTOR != 0 {
             return Ok(());
         }
