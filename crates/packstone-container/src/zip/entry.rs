@@ -273,7 +273,7 @@ impl Entry {
         };
         let agreed = same("method", self.method.code().into(), local.method.into());
         match self.method {
-            // Of two methods that differ, an undecodable one is the better news.
+            // Nothing could be decoded either way, and that says more than the difference.
             Method::Other(_) if agreed.is_err() => {
                 let (name, method) = (self.name.clone(), self.method);
                 return Err(ZipError::Unsupported { name, method });
