@@ -101,15 +101,21 @@ impl<'a> Reader<'a> {
         self.end.saturating_sub(wide(self.rest.len()))
     }
 
+    #[cold]
     fn error(&self, kind: WireErrorKind) -> WireError {
         WireError { offset: self.offset(), kind }
     }
 
+    #[inline]
     fn varint(&mut self) -> Result<u64, WireError> {
         if let Some((&byte @ 0..0x80, rest)) = self.rest.split_first() {
             self.rest = rest;
             return Ok(byte.into());
         }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Result<u64, WireError> {
         let mut value = 0u64;
         for (i, &byte) in self.rest.iter().enumerate().take(10) {
             if i == 9 && byte > 1 {
@@ -125,31 +131,43 @@ impl<'a> Reader<'a> {
     }
 
     fn chunk<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let cut = self.error(WireErrorKind::Truncated);
-        let (chunk, rest) = self.rest.split_first_chunk().ok_or(cut)?;
-        self.rest = rest;
-        Ok(*chunk)
+        match self.rest.split_first_chunk() {
+            Some((chunk, rest)) => {
+                self.rest = rest;
+                Ok(*chunk)
+            }
+            None => Err(self.error(WireErrorKind::Truncated)),
+        }
     }
 
+    /// A length and that many bytes; where they are missing, the place of the error is the length.
+    #[inline]
     fn span(&mut self) -> Result<Span<'a>, WireError> {
-        let cut = self.error(WireErrorKind::Truncated);
-        let len = usize::try_from(self.varint()?).map_err(|_| cut)?;
+        let start = self.rest;
+        let len = self.varint()?;
         let offset = self.offset();
-        let (bytes, rest) = self.rest.split_at_checked(len).ok_or(cut)?;
-        self.rest = rest;
-        Ok(Span { bytes, offset })
+        match usize::try_from(len).ok().and_then(|len| self.rest.split_at_checked(len)) {
+            Some((bytes, rest)) => {
+                self.rest = rest;
+                Ok(Span { bytes, offset })
+            }
+            None => Err(Self { rest: start, ..*self }.error(WireErrorKind::Truncated)),
+        }
     }
 
     /// The next tag: number and type.
+    #[inline]
     fn tag(&mut self) -> Result<(u32, u64), WireError> {
-        let at = self.clone();
+        let start = self.rest;
         let tag = self.varint()?;
-        let bad = at.error(WireErrorKind::Tag(tag));
-        let number = u32::try_from(tag).map_err(|_| bad)? >> 3;
-        if number == 0 { Err(bad) } else { Ok((number, tag & 7)) }
+        match u32::try_from(tag) {
+            Ok(low @ 8..) => Ok((low >> 3, tag & 7)),
+            _ => Err(Self { rest: start, ..*self }.error(WireErrorKind::Tag(tag))),
+        }
     }
 
     /// The value of a type, or `None` for a group bracket.
+    #[inline]
     fn value(&mut self, wire_type: u64) -> Result<Option<Value<'a>>, WireError> {
         Ok(Some(match wire_type {
             0 => Value::Varint(self.varint()?),
@@ -161,6 +179,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
+    #[inline]
     fn field(&mut self) -> Result<Option<Field<'a>>, WireError> {
         while !self.rest.is_empty() {
             let (number, wire_type) = self.tag()?;
@@ -177,7 +196,7 @@ impl<'a> Reader<'a> {
         if wire_type == 4 {
             return Err(self.error(WireErrorKind::Group));
         }
-        let depth = depth.checked_sub(1).ok_or(self.error(WireErrorKind::Depth))?;
+        let depth = depth.checked_sub(1).ok_or_else(|| self.error(WireErrorKind::Depth))?;
         loop {
             if self.rest.is_empty() {
                 return Err(self.error(WireErrorKind::Truncated));

@@ -271,14 +271,25 @@ impl Entry {
             }
             Err(ZipError::LocalField { name: self.name.clone(), field, expected, found })
         };
-        same("method", self.method.code().into(), local.method.into())?;
+        let agreed = same("method", self.method.code().into(), local.method.into());
+        match self.method {
+            // Nothing could be decoded either way, and that says more than the difference.
+            Method::Other(_) if agreed.is_err() => {
+                let (name, method) = (self.name.clone(), self.method);
+                return Err(ZipError::Unsupported { name, method });
+            }
+            _ => agreed?,
+        }
         if local.flags & FLAG_DESCRIPTOR != 0 {
             return Ok(());
         }
         let mut zip64 = Zip64::new(local.extra);
         let mut widen =
             |field, value| zip64.widen(value).ok_or(ZipError::Zip64Extra { field, offset });
-        same("CRC-32", self.crc32.into(), local.crc32.into())?;
+        if self.crc32 != local.crc32 {
+            let (name, expected, found) = (self.name.clone(), self.crc32, local.crc32);
+            return Err(ZipError::LocalCrc { name, expected, found });
+        }
         same("size", self.len, widen("size", local.size)?)?;
         same("compressed size", self.compressed_len, widen("compressed size", local.compressed)?)
     }

@@ -135,6 +135,16 @@ pub enum ZipError {
         /// Value of the local header.
         found: u64,
     },
+    /// The local header carries another CRC-32.
+    #[error("expected CRC-32 {expected:08x} in the local header of {name:?}, found {found:08x}")]
+    LocalCrc {
+        /// The entry.
+        name: String,
+        /// Value of the central record.
+        expected: u32,
+        /// Value of the local header.
+        found: u32,
+    },
     /// The payload is compressed by a method that this reader does not decode.
     #[error("cannot decode entry {name:?} with {method}")]
     Unsupported {

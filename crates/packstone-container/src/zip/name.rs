@@ -4,16 +4,23 @@
 //! among them) write UTF-8 without the flag; [`Archive::find`](super::Archive::find) looks for that spelling too.
 
 /// The characters of bytes 0x80 to 0xff in code page 437.
-const UPPER: &str = "\
-    ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒ\
-    áíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
-    └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
-    αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+const UPPER: [char; 128] = [
+    'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å', 'É', 'æ', 'Æ',
+    'ô', 'ö', 'ò', 'û', 'ù', 'ÿ', 'Ö', 'Ü', '¢', '£', '¥', '₧', 'ƒ', 'á', 'í', 'ó', 'ú', 'ñ', 'Ñ',
+    'ª', 'º', '¿', '⌐', '¬', '½', '¼', '¡', '«', '»', '░', '▒', '▓', '│', '┤', '╡', '╢', '╖', '╕',
+    '╣', '║', '╗', '╝', '╜', '╛', '┐', '└', '┴', '┬', '├', '─', '┼', '╞', '╟', '╚', '╔', '╩', '╦',
+    '╠', '═', '╬', '╧', '╨', '╤', '╥', '╙', '╘', '╒', '╓', '╫', '╪', '┘', '┌', '█', '▄', '▌', '▐',
+    '▀', 'α', 'ß', 'Γ', 'π', 'Σ', 'σ', 'µ', 'τ', 'Φ', 'Θ', 'Ω', 'δ', '∞', 'φ', 'ε', '∩', '≡', '±',
+    '≥', '≤', '⌠', '⌡', '÷', '≈', '°', '∙', '·', '√', 'ⁿ', '²', '■', '\u{a0}',
+];
 
 /// Decodes a name that carries no UTF-8 flag.
 pub(super) fn from_cp437(raw: &[u8]) -> String {
-    let upper = |byte: u8| UPPER.chars().nth(usize::from(byte & 0x7f)).unwrap_or('\u{fffd}');
-    raw.iter().map(|&b| if b.is_ascii() { char::from(b) } else { upper(b) }).collect()
+    let decode = |&byte: &u8| match byte {
+        0..0x80 => char::from(byte),
+        _ => UPPER.get(usize::from(byte & 0x7f)).copied().unwrap_or('\u{fffd}'),
+    };
+    raw.iter().map(decode).collect()
 }
 
 #[cfg(test)]

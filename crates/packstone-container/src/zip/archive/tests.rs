@@ -147,7 +147,9 @@ fn each_lie_has_its_error() {
     assert!(matches!(with(&[(second + 46, b'a')]), ZipError::LocalName { .. }));
     assert!(matches!(with(&[(30, b'c')]), ZipError::LocalName { .. }));
     assert!(matches!(with(&[(8, 8)]), ZipError::LocalField { field: "method", .. }));
-    assert!(matches!(with(&[(14, 0)]), ZipError::LocalField { field: "CRC-32", .. }));
+    let unknown = with(&[(first + 10, 93)]);
+    assert!(matches!(unknown, ZipError::Unsupported { method: Method::Other(93), .. }));
+    assert!(matches!(with(&[(14, 0)]), ZipError::LocalCrc { .. }));
     assert!(matches!(with(&[(35, 8)]), ZipError::LocalField { field: "size", .. }));
     assert!(matches!(with(&[(43, 8)]), ZipError::LocalField { field: "compressed size", .. }));
     assert!(matches!(with(&[(22, 7)]), ZipError::LocalField { .. }));
