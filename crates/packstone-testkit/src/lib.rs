@@ -1,1 +1,12 @@
-//! packstone-testkit
+//! What the tests of all crates share: where the golden data is, copies to damage, expectations, mutations.
+//!
+//! Test code: it panics where something is missing.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod golden;
+mod mutate;
+mod snapshot;
+
+pub use golden::{Case, bad_cases, good_cases, golden_folder};
+pub use mutate::{cut_points, flip_points};
+pub use snapshot::{Snapshot, copy_folder};

@@ -148,7 +148,6 @@ pub struct ShardRef {
 }
 
 /// What a reading thread keeps between shards.
-#[derive(Debug)]
 pub struct ReadContext {
     /// Decompressors.
     pub decoder: Decoder,

@@ -7,6 +7,7 @@ use packstone_container::json::Object;
 use packstone_io::{BufferPool, Kind, PooledBuf};
 
 use super::column::Column;
+use super::dtype::DType;
 use super::schema::Schema;
 use super::value::ValueRef;
 use crate::error::{Error, Place, Result};
@@ -128,6 +129,8 @@ pub struct BatchBuilder {
 struct Growing {
     data: PooledBuf,
     width: Option<usize>,
+    /// Rows of another width are possible and no fault.
+    wide: bool,
     ends: Vec<usize>,
 }
 
@@ -150,7 +153,8 @@ impl BatchBuilder {
                 let width = if field.varies() { None } else { field.value_bytes() };
                 let width = width.and_then(|w| usize::try_from(w).ok());
                 let need = width.unwrap_or(0).saturating_mul(self.capacity);
-                Ok(Growing { data: self.pool.take(need)?, width, ends: Vec::new() })
+                let wide = field.dtype == DType::Int;
+                Ok(Growing { data: self.pool.take(need)?, width, wide, ends: Vec::new() })
             })
             .collect()
     }
@@ -177,8 +181,13 @@ impl BatchBuilder {
         for (to, from) in self.columns.iter_mut().zip(&batch.columns) {
             let start = to.data.len();
             let more = from.total(rows.clone());
-            if to.width.is_some_and(|w| w.saturating_mul(rows.len()) != more) {
-                return Err(mismatch(format!("expected rows of {:?} bytes", to.width)));
+            if let Some(width) = to.width.filter(|w| w.saturating_mul(rows.len()) != more) {
+                if !to.wide {
+                    return Err(mismatch(format!("expected rows of {width} bytes")));
+                }
+                // A Python integer beyond 64 bits: from here on the rows have lengths of their own.
+                to.ends = (1..=self.rows).map(|row| row.saturating_mul(width)).collect();
+                to.width = None;
             }
             to.data.set_len(start.saturating_add(more))?;
             let copied = to.data.get_mut(start..).is_some_and(|out| from.copy_to(rows.clone(), out));
@@ -247,7 +256,7 @@ mod tests {
     use packstone_container::json::Value;
     use packstone_io::Buf;
 
-    use super::super::{DType, Field};
+    use super::super::Field;
     use super::*;
 
     fn batch(texts: &[&str], label: Option<&str>) -> Batch {

@@ -46,7 +46,7 @@ pub enum DType {
     Float128,
     Complex64,
     Complex128,
-    /// A Python integer in 64 bits, signed.
+    /// A Python integer: 8 bytes signed, or 16 where 8 cannot hold it, which only NumPy archives can store.
     Int,
     /// UTF-8 text of any length.
     Str,

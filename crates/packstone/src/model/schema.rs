@@ -72,7 +72,7 @@ impl Field {
         let mut out = Object::new();
         out.insert("name", Value::from(self.key.to_string()));
         out.insert("dtype", Value::from(self.dtype.name().as_ref()));
-        out.insert("shape", self.shape.iter().map(|n| Value::from(*n)).collect::<Vec<_>>().into());
+        out.insert("shape", Value::from(self.shape.as_slice()));
         if !self.metadata.is_empty() {
             out.insert("metadata", Value::Object(self.metadata.clone()));
         }

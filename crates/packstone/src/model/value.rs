@@ -47,6 +47,7 @@ impl ValueRef<'_> {
             Int8 => le(bytes).map(|b| whole(i8::from_le_bytes(b).into())),
             Int16 => le(bytes).map(|b| whole(i16::from_le_bytes(b).into())),
             Int32 => le(bytes).map(|b| whole(i32::from_le_bytes(b).into())),
+            Int if bytes.len() == 16 => le(bytes).map(|b| whole(i128::from_le_bytes(b))),
             Int64 | Int | DateTime(_) | TimeDelta(_) => {
                 le(bytes).map(|b| whole(i64::from_le_bytes(b).into()))
             }
@@ -81,7 +82,7 @@ impl ValueRef<'_> {
 }
 
 fn float(x: f64) -> Value {
-    match json::Number::python_float(x) {
+    match json::Number::from_f64_in(x, json::FloatStyle::Python) {
         Some(number) => Value::Number(number),
         None if x.is_nan() => Value::from("NaN"),
         None if x > 0.0 => Value::from("Infinity"),

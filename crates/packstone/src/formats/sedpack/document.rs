@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use packstone_container::Limits;
 use packstone_container::digest::Algorithm;
-use packstone_container::json::{self, At, Object, Value};
+use packstone_container::json::{At, Object, Value};
 use packstone_io::Kind;
 use semver::Version;
 
@@ -114,7 +114,7 @@ impl DatasetInfo {
 
     /// The text of the document, spelled as the original spells it.
     pub fn text(&self) -> String {
-        json::write(&Value::Object(self.document.clone()), &json::Style::PYDANTIC)
+        fields::text(&self.document)
     }
 
     /// The pointer to the list of a split.

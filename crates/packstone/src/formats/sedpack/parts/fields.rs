@@ -1,12 +1,18 @@
 //! What the two control documents share: strict reading with places, coercions, unknown keys.
 
 use packstone_container::Limits;
-use packstone_container::json::{self, At, NoteKind, Object, ReadOptions, ShapeError, Value};
+use packstone_container::json::{self, At, NonFinite, NoteKind, Object, ReadOptions, ShapeError, Style, Value};
 use packstone_io::Kind;
 
 use super::super::codes;
 use crate::error::{Error, Place, Result};
 use crate::model::{Finding, Severity};
+
+/// The text of a document as the original spells it, except that a bare `NaN` that was read stays what it is.
+pub fn text(document: &Object) -> String {
+    let style = Style { non_finite: NonFinite::Token, ..Style::PYDANTIC };
+    json::write(&Value::Object(document.clone()), &style)
+}
 
 /// Collects what is unusual in a document and no error.
 #[derive(Debug)]

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use packstone_container::Limits;
-use packstone_container::json::{self, At, Object, Value};
+use packstone_container::json::{At, Object, Value};
 use packstone_io::{Kind, RelPath};
 
 use super::super::codes;
@@ -271,7 +271,7 @@ impl ShardsList {
 
     /// The text of the document, spelled as the original spells it.
     pub fn text(&self) -> String {
-        json::write(&Value::Object(self.document.clone()), &json::Style::PYDANTIC)
+        fields::text(&self.document)
     }
 }
 

@@ -165,6 +165,11 @@ impl Members<'_> {
         };
         let data = if stored == target {
             data
+        } else if field.dtype == DType::Int
+            && stored == DType::UInt64
+            && data.as_chunks::<8>().0.iter().any(|n| u64::from_le_bytes(*n) > i64::MAX.unsigned_abs())
+        {
+            return wide_integers(&data, place);
         } else {
             let mut out = Vec::new();
             let exact = cast::convert(&stored, &target, &data, &mut out).ok_or_else(|| {
@@ -212,6 +217,20 @@ fn rows_of(array: &Array, place: &Place) -> Result<(usize, Vec<u64>)> {
     let real = rows.filter(|rows| *rows <= array.file.len());
     let rows = real.ok_or_else(|| invalid(place.clone(), format!("expected examples that are stored, found {first}")))?;
     Ok((rows, inner.to_vec()))
+}
+
+/// Python integers of which some need more than 64 bits with their sign.
+fn wide_integers(data: &[u8], place: &Place) -> Result<Column> {
+    let (mut out, mut ends) = (Vec::new(), Vec::new());
+    for number in data.as_chunks::<8>().0 {
+        let number = u64::from_le_bytes(*number);
+        match i64::try_from(number) {
+            Ok(narrow) => out.extend(narrow.to_le_bytes()),
+            Err(_) => out.extend(i128::from(number).to_le_bytes()),
+        }
+        ends.push(out.len());
+    }
+    Column::ragged(Buf::from(out), ends).ok_or_else(|| invalid(place.clone(), "expected whole rows".to_owned()))
 }
 
 /// A blob and its offsets.

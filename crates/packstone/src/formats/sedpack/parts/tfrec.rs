@@ -232,7 +232,7 @@ pub fn encode(parts: &[Batch], schema: &Schema, out: &mut AlignedBuf) -> Result<
 }
 
 fn add_feature(builder: &mut ExampleBuilder, field: &Field, name: &str, bytes: &[u8]) -> Result<()> {
-    fn each<const N: usize, T>(bytes: &[u8], make: fn([u8; N]) -> T) -> impl Iterator<Item = T> + '_ {
+    fn each<const N: usize, T>(bytes: &[u8], make: fn([u8; N]) -> T) -> impl Iterator<Item = T> {
         bytes.as_chunks::<N>().0.iter().map(move |chunk| make(*chunk))
     }
     match field.dtype {
