@@ -46,8 +46,7 @@ def test_structure_and_metadata_arrive(
     assert new.dataset_structure.compression == compression
     assert new.dataset_structure.examples_per_shard == 4
     assert (
-        new.dataset_structure.saved_data_description
-        == old.dataset_structure.saved_data_description
+        new.dataset_structure.saved_data_description == old.dataset_structure.saved_data_description
     )
     for split, sizes in {"train": [4, 4, 1], "test": [4, 1]}.items():
         assert [shard.number_of_examples for shard in real.shards(target, split)] == sizes
@@ -61,9 +60,7 @@ def test_uncompressed_shards_are_the_bytes_of_the_library(
 ) -> None:
     source, ours, theirs = full_sources[shard_type], tmp_path / "ours", tmp_path / "theirs"
     packstone.convert(source, ours, shard_type=shard_type, examples_per_shard=4)
-    dataset = real.create(
-        theirs, real.columns(source), shard_type=shard_type, examples_per_shard=4
-    )
+    dataset = real.create(theirs, real.columns(source), shard_type=shard_type, examples_per_shard=4)
     items = [
         real.Item(values, split)
         for split in real.splits(source)
@@ -127,9 +124,7 @@ def test_a_schema_that_tfrec_cannot_hold_is_refused(
     full_sources: dict[str, Path], tmp_path: Path
 ) -> None:
     target = tmp_path / "out"
-    packstone.convert(
-        full_sources["fb"], target, shard_type="tfrec", expect=packstone.FAILURE
-    )
+    packstone.convert(full_sources["fb"], target, shard_type="tfrec", expect=packstone.FAILURE)
     assert not target.exists()
 
 
