@@ -28,7 +28,15 @@ impl Scan {
     pub fn new(collection: Arc<dyn Collection>) -> Self {
         let (threads, range) = (default_threads(), 0..collection.len());
         let limits = Limits::default();
-        Self { collection, threads, window: threads + 2, range, fields: None, verify: false, limits }
+        Self {
+            collection,
+            threads,
+            window: threads + 2,
+            range,
+            fields: None,
+            verify: false,
+            limits,
+        }
     }
 
     /// Decode on `threads` threads, holding at most `threads + 2` shards; 0 decodes where shards are taken.
@@ -261,7 +269,12 @@ pub fn gather(
     let len = collection.len();
     if let Some(index) = indices.iter().find(|i| **i >= len) {
         let message = format!("expected an index below {len}, found {index}");
-        return Err(Error::new(Kind::NotFound, "ops/index_out_of_range", Place::default(), message));
+        return Err(Error::new(
+            Kind::NotFound,
+            "ops/index_out_of_range",
+            Place::default(),
+            message,
+        ));
     }
     let mut order: Vec<usize> = (0..indices.len()).collect();
     order.sort_by_key(|slot| indices.get(*slot));
@@ -274,7 +287,8 @@ pub fn gather(
     for index in order.iter().filter_map(|slot| indices.get(*slot).copied()) {
         if !current.as_ref().is_some_and(|(range, _)| range.contains(&index)) {
             let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
-                let message = format!("expected {len} samples, found the lists end before sample {index}");
+                let message =
+                    format!("expected {len} samples, found the lists end before sample {index}");
                 Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
             })?;
             let range = shard.first..shard.first.saturating_add(shard.rows);
@@ -290,7 +304,8 @@ pub fn gather(
         return Ok(sorted);
     }
     // The rows were gathered in the order of their shards; one more copy brings them into the order asked for.
-    let mut slots: Vec<(usize, usize)> = order.into_iter().enumerate().map(|(row, slot)| (slot, row)).collect();
+    let mut slots: Vec<(usize, usize)> =
+        order.into_iter().enumerate().map(|(row, slot)| (slot, row)).collect();
     slots.sort_unstable();
     for (_, row) in slots {
         builder.push(&sorted, row..row + 1)?;
