@@ -255,8 +255,8 @@ mod tests {
             run(Float64, Int32, &1.5f64.to_le_bytes()),
             Some((1i32.to_le_bytes().to_vec(), false))
         );
-        assert_eq!(run(UInt64, Float64, &(1u64 << 53 | 1).to_le_bytes()).unwrap().1, false);
-        assert_eq!(run(Float64, Float32, &f64::NAN.to_le_bytes()).unwrap().1, true);
+        assert!(!run(UInt64, Float64, &(1u64 << 53 | 1).to_le_bytes()).unwrap().1);
+        assert!(run(Float64, Float32, &f64::NAN.to_le_bytes()).unwrap().1);
         assert_eq!(run(FixedBytes(3), FixedBytes(2), b"ab\0abc"), Some((b"abab".to_vec(), false)));
         assert_eq!(run(Str, Bytes, b""), None);
     }
