@@ -27,26 +27,34 @@ pub struct Tree {
     cache: Mutex<Cache>,
 }
 
+/// A list that adds up, and what it adds up to: counting again at each look-up would cost its whole length.
+pub struct Counted {
+    /// The list.
+    pub list: ShardsList,
+    /// Shards in its subtree.
+    shards: u64,
+}
+
 #[derive(Default)]
 struct Cache {
-    lists: HashMap<RelPath, (u64, Arc<ShardsList>)>,
+    lists: HashMap<RelPath, (u64, Arc<Counted>)>,
     entries: usize,
     clock: u64,
 }
 
-fn weight(list: &ShardsList) -> usize {
+fn weight(Counted { list, .. }: &Counted) -> usize {
     list.shards.len() + list.children.len() + 1
 }
 
 impl Cache {
-    fn get(&mut self, path: &RelPath) -> Option<Arc<ShardsList>> {
+    fn get(&mut self, path: &RelPath) -> Option<Arc<Counted>> {
         self.clock += 1;
         let (used, list) = self.lists.get_mut(path)?;
         *used = self.clock;
         Some(Arc::clone(list))
     }
 
-    fn put(&mut self, path: &RelPath, list: &Arc<ShardsList>) {
+    fn put(&mut self, path: &RelPath, list: &Arc<Counted>) {
         self.entries += weight(list);
         self.lists.insert(path.clone(), (self.clock, Arc::clone(list)));
         while self.entries > CACHED_ENTRIES && self.lists.len() > 1 {
@@ -69,7 +77,7 @@ impl Tree {
     ///
     /// # Errors
     /// `missing_file`, `path_escape`, `json_invalid`, `schema_invalid`, `count_mismatch`.
-    pub fn list(&self, pointer: &ListPointer) -> Result<Arc<ShardsList>> {
+    pub fn list(&self, pointer: &ListPointer) -> Result<Arc<Counted>> {
         let path = &pointer.file.path;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let list = match cache.get(path) {
@@ -79,12 +87,12 @@ impl Tree {
                 let mut list = ShardsList::parse(&bytes, path, &self.limits)?;
                 // Only writers need the text again.
                 list.document = packstone_container::json::Object::new();
-                let list = Arc::new(list);
+                let list = Arc::new(count(list, path)?);
                 cache.put(path, &list);
                 list
             }
         };
-        check_counts(&list, pointer).map(|()| list)
+        check_pointer(&list, pointer).map(|()| list)
     }
 
     /// The shards below `pointer` in order, from the one that holds example `from` on.
@@ -110,19 +118,31 @@ pub fn count_error(place: Place, what: &str, expected: u64, found: u64) -> Error
     Error::new(Kind::Corrupt, codes::COUNT_MISMATCH, place, message)
 }
 
-fn check_counts(list: &ShardsList, pointer: &ListPointer) -> Result<()> {
-    let place = Place::file(&pointer.file.path);
-    if let Some((code, path)) = list.repeated() {
-        let message = format!("expected each file once, found {path} again");
-        return Err(Error::new(Kind::Corrupt, code, place, message));
+/// Holds a list against itself.
+fn count(list: ShardsList, path: &RelPath) -> Result<Counted> {
+    if let Some((code, again)) = list.repeated() {
+        let message = format!("expected each file once, found {again} again");
+        return Err(Error::new(Kind::Corrupt, code, Place::file(path), message));
     }
+    let counted = list.counted();
+    if counted != list.examples {
+        let what = "examples as its shards and children add up";
+        return Err(count_error(Place::file(path), what, counted, list.examples));
+    }
+    let shards = list.counted_shards();
+    Ok(Counted { list, shards })
+}
+
+/// Holds a list against the pointer to it.
+fn check_pointer(Counted { list, shards }: &Counted, pointer: &ListPointer) -> Result<()> {
     let pairs = [
-        ("examples as its shards and children add up", list.counted(), list.examples),
         ("examples as the pointer to this list says", pointer.examples, list.examples),
-        ("shards as the pointer to this list says", pointer.shards, list.counted_shards()),
+        ("shards as the pointer to this list says", pointer.shards, *shards),
     ];
     match pairs.into_iter().find(|(_, expected, found)| expected != found) {
-        Some((what, expected, found)) => Err(count_error(place, what, expected, found)),
+        Some((what, expected, found)) => {
+            Err(count_error(Place::file(&pointer.file.path), what, expected, found))
+        }
         None => Ok(()),
     }
 }
@@ -139,7 +159,7 @@ pub struct Walk {
 }
 
 struct Open {
-    list: Arc<ShardsList>,
+    counted: Arc<Counted>,
     shard: usize,
     child: usize,
 }
@@ -151,8 +171,8 @@ impl Walk {
             let message = "expected each list once and at most 64 levels, found it again or deeper";
             return Err(Error::new(Kind::Corrupt, codes::METADATA_CYCLE, place, message));
         }
-        let list = self.tree.list(pointer)?;
-        self.open.push(Open { list, shard: 0, child: 0 });
+        let counted = self.tree.list(pointer)?;
+        self.open.push(Open { counted, shard: 0, child: 0 });
         Ok(())
     }
 
@@ -161,8 +181,8 @@ impl Walk {
             self.enter(&pointer)?;
         }
         while let Some(top) = self.open.last_mut() {
-            if let Some(entry) = top.list.shards.get(top.shard) {
-                let entry = Arc::clone(entry);
+            let list = &top.counted.list;
+            if let Some(entry) = list.shards.get(top.shard) {
                 top.shard += 1;
                 let (first, number) = (self.first, self.number);
                 self.first = first.saturating_add(entry.examples);
@@ -173,6 +193,7 @@ impl Walk {
                     continue;
                 }
                 self.skip = 0;
+                let entry = Arc::clone(entry);
                 let path = entry.files.first().map(|f| f.path.clone()).unwrap_or_default();
                 let metadata = Arc::clone(&entry.metadata);
                 return Ok(Some(ShardRef {
@@ -184,7 +205,7 @@ impl Walk {
                     detail: entry,
                 }));
             }
-            let Some(child) = top.list.children.get(top.child).cloned() else {
+            let Some(child) = list.children.get(top.child).cloned() else {
                 self.open.pop();
                 continue;
             };
