@@ -5,9 +5,16 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     reason = "a test says what is wrong by failing"
 )]
 
 mod bad;
+mod documents;
 mod golden;
+mod kit;
+mod paths;
+mod schema;
+mod sweep;
+mod tree;
 mod write;
