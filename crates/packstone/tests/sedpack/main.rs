@@ -11,10 +11,14 @@
 
 mod bad;
 mod documents;
+mod flat;
 mod golden;
 mod kit;
+mod npz;
 mod paths;
 mod schema;
+mod streams;
 mod sweep;
+mod tfrec;
 mod tree;
 mod write;
