@@ -12,7 +12,7 @@ use packstone_io::{AlignedBuf, Journal, Kind, RelPath, RootMut, TEMPORARY};
 
 use super::codes;
 use super::document::DatasetInfo;
-use super::layout::{ROOT_DOCUMENT, SPLITS};
+use super::layout::{LEVELS, ROOT_DOCUMENT, SPLITS};
 use super::options::{FillerOptions, Structure, invalid};
 use super::parts::accept::Acceptor;
 use super::parts::list::{FileInfo, ListPointer, ShardEntry};
@@ -132,7 +132,8 @@ impl Filler {
     /// Fillers that work at the same time need paths of which none leads to or through another.
     ///
     /// # Errors
-    /// Those of opening; `not_writable`; `option_invalid` where no shard can be filled.
+    /// Those of opening; `not_writable`; `option_invalid` where no shard can be filled; `parts_invalid` where `relative`
+    /// has so many folders that readers would not follow.
     pub fn open(
         root: Arc<dyn RootMut>,
         relative: &RelPath,
@@ -141,6 +142,9 @@ impl Filler {
         let info = read_info(root.as_ref(), &Limits::default())?;
         check_fillable(info.examples_per_shard)?;
         check_writable(&info.schema, info.shard_type)?;
+        // A split, the path below it, and the generated folders.
+        let deepest = format!("split/{relative}/{}", "x/".repeat(LEVELS));
+        publish::check_depth(&RelPath::new(&deepest).unwrap_or_default())?;
         let format = Arc::new(ShardFormat::from(&info));
         let acceptor = Acceptor::new(Arc::clone(&info.schema), info.shard_type);
         let pipeline = {
