@@ -15,6 +15,7 @@ mod flat;
 mod golden;
 mod kit;
 mod npz;
+mod parts;
 mod paths;
 mod refusals;
 mod schema;
