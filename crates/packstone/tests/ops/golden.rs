@@ -1,0 +1,197 @@
+//! Operations on datasets that the original library wrote; none of them touches a file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use packstone::format::Dataset;
+use packstone::json::Value;
+use packstone::ops::{
+    BalanceKey, CollectionDigest, DiffOptions, DigestOptions, Scan, SelectedCollection, Selection, balanced, diff,
+    digest_collection,
+};
+use packstone_testkit::{Case, Snapshot, good_cases};
+
+fn open(case: &Case) -> Arc<dyn Dataset> {
+    packstone::open(&case.data).unwrap_or_else(|e| panic!("{}: {e}", case.name))
+}
+
+pub(crate) fn case(name: &str) -> Case {
+    good_cases("sedpack").into_iter().find(|case| case.name == name).unwrap()
+}
+
+fn digests(case: &Case) -> Vec<CollectionDigest> {
+    let dataset = open(case);
+    let one = |name: &String| {
+        let collection = dataset.collection(name).unwrap();
+        digest_collection(collection, &DigestOptions::default(), None).unwrap_or_else(|e| panic!("{}: {e}", case.name))
+    };
+    dataset.collections().iter().map(one).collect()
+}
+
+/// `digests.txt` was computed by the Python program in `docs/digest.md` from each `expected.json` that has the bytes of
+/// all its values: what the library returned, in the declared dtypes.
+#[test]
+fn digests_are_those_of_the_documented_program() {
+    let listed: BTreeMap<(&str, &str), Vec<&str>> = include_str!("digests.txt")
+        .lines()
+        .map(|line| {
+            let words: Vec<_> = line.split(' ').collect();
+            ((words[0], words[1]), words[2..].to_vec())
+        })
+        .collect();
+    let mut checked = 0;
+    let mut cases = good_cases("sedpack");
+    cases.retain(|case| listed.keys().any(|(name, _)| *name == case.name));
+    for case in &cases {
+        let before = Snapshot::of(&case.data);
+        for found in digests(case) {
+            let Some(want) = listed.get(&(case.name.as_str(), found.name.as_str())) else { continue };
+            let samples = found.samples.to_string();
+            let got: Vec<&str> =
+                vec![&samples, &found.values, &found.values_unordered, &found.full, &found.full_unordered];
+            assert_eq!(&got, want, "{} {}", case.name, found.name);
+            checked += 1;
+        }
+        assert_eq!(Snapshot::of(&case.data), before, "{}", case.name);
+    }
+    assert_eq!((checked, listed.len()), (80, 80));
+}
+
+/// What the library returned is equal where `values_digest` is; shard types, codecs and releases do not matter.
+#[test]
+fn equal_values_have_equal_digests_in_all_containers() {
+    let mut seen: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for case in good_cases("sedpack") {
+        let found: BTreeMap<String, String> = digests(&case).into_iter().map(|d| (d.name, d.values)).collect();
+        for (name, split) in case.expected.get("splits").unwrap().as_object().unwrap().iter() {
+            let name = name.as_str().unwrap();
+            let key = split.get("values_digest").unwrap().as_str().unwrap().to_owned();
+            seen.entry(key).or_default().push((case.name.clone(), found[name].clone()));
+        }
+    }
+    let mut shared = 0;
+    let mut all: Vec<&str> = Vec::new();
+    for group in seen.values() {
+        for (case, digest) in group {
+            assert_eq!(digest, &group[0].1, "{case} and {}", group[0].0);
+        }
+        shared += usize::from(group.len() > 1);
+        all.push(&group[0].1);
+    }
+    assert!(shared >= 10, "{shared}");
+    let kinds = all.len();
+    all.sort_unstable();
+    all.dedup();
+    // Some values that the library returned undeclared are equal once they have their declared dtype.
+    assert!(kinds - all.len() <= 3, "{kinds} kinds of values, {} digests", all.len());
+}
+
+#[test]
+fn one_dataset_in_three_shard_types_has_no_difference() {
+    let [fb, npz, tfrec] = ["legacy_0_1_4_fb", "legacy_0_1_4_npz", "legacy_0_1_4_tfrec"].map(|name| open(&case(name)));
+    for other in [&npz, &tfrec] {
+        let report = diff(fb.as_ref(), other.as_ref(), &DiffOptions::default(), None).unwrap();
+        assert!(report.equal && report.differences.is_empty(), "{:?}", report.differences);
+        assert_eq!(report.samples, 5);
+    }
+    let appended = open(&case("legacy_0_1_4_fb_appended"));
+    let report = diff(fb.as_ref(), appended.as_ref(), &DiffOptions::default(), None).unwrap();
+    let said: Vec<_> = report.differences.iter().map(|d| format!("{}: {}", d.collection, d.what)).collect();
+    assert_eq!(said, ["holdout: expected no such collection, found one", "train: expected 3 samples, found 5"]);
+    assert_eq!((report.equal, report.more, report.samples), (false, 0, 5));
+}
+
+/// Positions of what is yielded among the shards of these collections, one after another.
+fn positions(case: &Case, collections: &[&str], order: impl Fn(Vec<packstone::format::ShardRef>) -> Vec<String>) -> Vec<usize> {
+    let dataset = open(case);
+    let mut shards = Vec::new();
+    for name in collections {
+        shards.extend(dataset.collection(name).unwrap().shards(0).collect::<Result<Vec<_>, _>>().unwrap());
+    }
+    let paths: Vec<String> = shards.iter().map(|shard| shard.path.to_string()).collect();
+    order(shards).iter().map(|path| paths.iter().position(|p| p == path).unwrap()).collect()
+}
+
+/// The right sides are what `BalancedShardInfoIterator` of sedpack 0.2.0 yields for the same data without shuffling.
+#[test]
+fn balanced_order_is_that_of_the_library() {
+    let sequence = |name: &str, collections: &[&str], keys: &[BalanceKey], repeat: bool, count: usize| {
+        positions(&case(name), collections, |shards| {
+            balanced(shards, keys, repeat).unwrap().take(count).map(|s| s.unwrap().path.to_string()).collect()
+        })
+    };
+    let key = || BalanceKey::metadata("key");
+    let rows = || BalanceKey::new(|shard| Value::from(shard.rows));
+    let threefold = || {
+        key().weight(|shard| if shard.metadata.get("key").unwrap().to_string() == "[1,2]" { 3.0 } else { 1.0 })
+    };
+    let one = |keys: &[BalanceKey], repeat, count| sequence("fb_custom_metadata", &["train"], keys, repeat, count);
+    assert_eq!(one(&[key()], false, 20), [0, 2, 4, 1, 3, 5]);
+    assert_eq!(one(&[rows()], false, 20), [0, 1, 3, 4, 2, 5]);
+    assert_eq!(one(&[rows(), key()], false, 20), [0, 1, 3, 4, 2, 5]);
+    assert_eq!(one(&[key(), rows()], false, 20), [0, 2, 4, 1, 3, 5]);
+    assert_eq!(one(&[threefold()], false, 20), [0, 2, 4, 1, 5, 3]);
+    assert_eq!(one(&[key()], true, 16), [0, 2, 4, 4, 4, 1, 3, 4, 5, 2, 4, 0, 4, 4, 3, 4]);
+    assert_eq!(one(&[threefold()], true, 20), [0, 2, 4, 1, 4, 5, 0, 4, 1, 5, 3, 4, 0, 2, 4, 1, 5, 0, 4, 1]);
+    assert_eq!(one(&[], false, 20), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(one(&[], true, 8), [0, 1, 2, 3, 4, 5, 0, 1]);
+
+    let split = || BalanceKey::new(|shard| Value::from(shard.path.as_str().split('/').next().unwrap()));
+    let odd = || {
+        BalanceKey::new(|shard| {
+            let key = shard.metadata.get("key").unwrap().as_array().unwrap();
+            Value::from(key[0].as_u64().unwrap() % 2)
+        })
+    };
+    let all = |keys: &[BalanceKey], repeat, count| {
+        sequence("tiny_aes_like", &["train", "test", "holdout"], keys, repeat, count)
+    };
+    assert_eq!(all(&[split()], false, 20), [0, 3, 4, 1, 2]);
+    assert_eq!(all(&[odd(), split()], false, 20), [0, 2, 1, 3, 4]);
+    assert_eq!(all(&[split(), odd()], false, 20), [0, 3, 4, 2, 1]);
+    assert_eq!(all(&[odd()], true, 12), [0, 2, 1, 3, 0, 4, 1, 2, 0, 3, 1, 4]);
+    assert_eq!(all(&[split(), odd()], true, 14), [0, 3, 4, 2, 3, 4, 1, 3, 4, 2, 3, 4, 0, 3]);
+}
+
+/// The right sides are what `CachedShardInfoIterator` of sedpack 0.2.0 yields, without and with a filter for shards of
+/// one example.
+#[test]
+fn selection_is_that_of_the_library() {
+    let select = |selection: Selection| {
+        positions(&case("fb_custom_metadata"), &["train"], |shards| {
+            let chosen = selection.select(shards.into_iter().map(Ok)).unwrap();
+            chosen.iter().map(|shard| shard.path.to_string()).collect()
+        })
+    };
+    let expectations: [(u64, i64, &[usize], &[usize]); 11] = [
+        (0, 0, &[0, 1, 2, 3, 4, 5], &[1, 3, 4, 5]),
+        (1, 0, &[0, 2, 4], &[1, 3, 4]),
+        (2, 0, &[0, 1, 2, 3, 4], &[1, 3, 4, 5]),
+        (0, 2, &[0, 1], &[1, 3]),
+        (0, -2, &[0, 1, 2, 3], &[1, 3]),
+        (0, -9, &[], &[]),
+        (0, i64::MIN, &[], &[]),
+        (0, 99, &[0, 1, 2, 3, 4, 5], &[1, 3, 4, 5]),
+        (0, i64::MAX, &[0, 1, 2, 3, 4, 5], &[1, 3, 4, 5]),
+        (1, 2, &[0, 2], &[1, 3]),
+        (1, -1, &[0, 2], &[1, 3]),
+    ];
+    for (limit, first, all, small) in expectations {
+        let selection = Selection::new().per_metadata(limit).first(first);
+        assert_eq!(select(selection.clone()), all, "limit {limit}, first {first}");
+        assert_eq!(select(selection.filter(|shard| shard.rows == 1)), small, "limit {limit}, first {first}, small");
+    }
+}
+
+#[test]
+fn a_selection_is_read_as_a_collection() {
+    let case = case("fb_custom_metadata");
+    let before = Snapshot::of(&case.data);
+    let train = open(&case).collection("train").unwrap();
+    let chosen = Selection::new().per_metadata(1).select(train.shards(0)).unwrap();
+    let direct: u64 = Scan::new(Arc::clone(&train)).over_shards(chosen.clone().into_iter().map(Ok)).map(|s| s.unwrap().batch.rows() as u64).sum();
+    let view = SelectedCollection::new(train, chosen).unwrap();
+    assert_eq!(digest_collection(Arc::new(view), &DigestOptions::default(), None).unwrap().samples, direct);
+    assert_eq!(direct, 3 + 3 + 1);
+    assert_eq!(Snapshot::of(&case.data), before);
+}
