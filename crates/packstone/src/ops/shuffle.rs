@@ -4,8 +4,9 @@
 //! again where that would favour some; a list is shuffled from its end (Fisher and Yates). Test vectors freeze all of
 //! it.
 //!
-//! [`Scan::shuffled`](super::Scan::shuffled) shuffles the shards, then draws samples from a buffer: each sample that
-//! leaves is replaced by the next one of the shards.
+//! [`Scan::shuffled`](super::Scan::shuffled) shuffles the list of shards with the numbers of the seed. Samples then
+//! pass a buffer, with the numbers of the seed's complement: while fewer wait than should, the next one of the shards is
+//! put at the end; then the one at a random place is taken, and the last one moves into its place.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use packstone::format::Format;
 use packstone::json::Value;
 use packstone::model::Fidelity;
 use packstone::ops::{ConvertOptions, ConvertReport, DiffOptions, Level, convert, diff, plan};
-use packstone::format::Format;
 use packstone::{Kind, Limits, MemoryRoot, Result};
 
-use crate::fake::{FakeCollection, FakeDataset, FakeFormat, counted, member, object, witness};
+use crate::fake::{FakeCollection, FakeFormat, counted, dataset, member, object, witness};
 
 fn two() -> Vec<FakeCollection> {
     let mut train = counted("train", &[4, 0, 3]);
@@ -21,7 +21,7 @@ fn options() -> ConvertOptions {
 }
 
 fn run(format: &FakeFormat, root: &MemoryRoot, options: &ConvertOptions) -> Result<ConvertReport> {
-    convert(FakeDataset::new(two()), format, Arc::new(root.clone()), options, None)
+    convert(dataset(two()), format, Arc::new(root.clone()), options, None)
 }
 
 #[test]
@@ -30,14 +30,22 @@ fn everything_arrives_and_is_proven() {
         let (format, root) = (FakeFormat::default(), MemoryRoot::new());
         let report = run(&format, &root, &ConvertOptions { threads, ..options() }).unwrap();
         assert_eq!((report.samples, report.written.samples, report.written.shards), (9, 9, 4));
-        let proven: Vec<_> = report.digests.iter().map(|p| (p.source.name.as_str(), p.level)).collect();
+        let proven: Vec<_> =
+            report.digests.iter().map(|p| (p.source.name.as_str(), p.level)).collect();
         assert_eq!(proven, [("train", Some(Level::Full)), ("test", Some(Level::Full))]);
         assert!(report.digests.iter().all(|proof| proof.source == proof.result));
         let result = format.open(Arc::new(root), &Limits::default()).unwrap();
-        assert!(diff(FakeDataset::new(two()).as_ref(), result.as_ref(), &DiffOptions::default(), None).unwrap().equal);
+        assert!(
+            diff(dataset(two()).as_ref(), result.as_ref(), &DiffOptions::default(), None)
+                .unwrap()
+                .equal
+        );
         let json = report.to_json();
         assert_eq!(member(&json, "samples").as_u64(), Some(9));
-        assert_eq!(member(&member(&json, "proofs").as_array().unwrap()[0], "equal").as_str(), Some("full"));
+        assert_eq!(
+            member(&member(&json, "proofs").as_array().unwrap()[0], "equal").as_str(),
+            Some("full")
+        );
     }
 }
 
@@ -58,7 +66,10 @@ fn the_format_gets_plan_and_options() {
     asked.collections = vec!["train".to_owned()];
     assert_eq!(run(&FakeFormat::default(), &MemoryRoot::new(), &asked).unwrap().samples, 7);
     asked.collections = vec!["none".to_owned()];
-    assert_eq!(run(&FakeFormat::default(), &MemoryRoot::new(), &asked).unwrap_err().code(), "fake/unknown");
+    assert_eq!(
+        run(&FakeFormat::default(), &MemoryRoot::new(), &asked).unwrap_err().code(),
+        "fake/unknown"
+    );
 }
 
 fn lossy(field: &str, carried: bool) -> FakeFormat {
@@ -77,12 +88,16 @@ fn losses_are_told_and_refused_when_strict() {
     assert!(root.files().is_empty());
     // What is carried along elsewhere is not lost.
     assert!(run(&lossy("t", true), &MemoryRoot::new(), &strict).is_ok());
-    for (format, level) in [(lossy("t", false), None), (lossy("t", true), None), (lossy("", false), Some(Level::Values))] {
+    for (format, level) in [
+        (lossy("t", false), None),
+        (lossy("t", true), None),
+        (lossy("", false), Some(Level::Values)),
+    ] {
         let report = run(&format, &MemoryRoot::new(), &options()).unwrap();
         assert_eq!(report.fidelity.losses.len(), 1);
         assert!(report.digests.iter().all(|proof| proof.level == level));
     }
-    let (_, told) = plan(FakeDataset::new(two()).as_ref(), &lossy("t", false), &strict).unwrap();
+    let (_, told) = plan(dataset(two()).as_ref(), &lossy("t", false), &strict).unwrap();
     assert!(!told.is_lossless());
 }
 
@@ -90,7 +105,7 @@ fn losses_are_told_and_refused_when_strict() {
 fn collections_must_share_their_fields() {
     let mut other = counted("test", &[2]);
     other.schema = Arc::new(other.schema.project(&[0]));
-    let source = FakeDataset::new(vec![counted("train", &[2]), other]);
+    let source = dataset(vec![counted("train", &[2]), other]);
     let refused = plan(source.as_ref(), &FakeFormat::default(), &options()).unwrap_err();
     assert_eq!(refused.code(), "ops/schemas_differ");
     let one = ConvertOptions { collections: vec!["test".to_owned()], ..options() };
@@ -104,17 +119,24 @@ fn faults_publish_nothing() {
         let format = FakeFormat { patience: Some(patience), ..FakeFormat::default() };
         assert_eq!(run(&format, &root, &options()).unwrap_err().code(), "fake/full");
     }
-    let broken = FakeDataset::new(vec![counted("train", &[2, 2]).broken(1)]);
-    let fault = convert(broken, &FakeFormat::default(), Arc::new(root.clone()), &options(), None).unwrap_err();
+    let broken = dataset(vec![counted("train", &[2, 2]).broken(1)]);
+    let fault = convert(broken, &FakeFormat::default(), Arc::new(root.clone()), &options(), None)
+        .unwrap_err();
     assert_eq!(fault.code(), "fake/broken");
     let mut short = counted("train", &[2, 2]);
     short.len = 5;
-    let fault =
-        convert(FakeDataset::new(vec![short]), &FakeFormat::default(), Arc::new(root.clone()), &options(), None);
+    let fault = convert(
+        dataset(vec![short]),
+        &FakeFormat::default(),
+        Arc::new(root.clone()),
+        &options(),
+        None,
+    );
     assert_eq!(fault.unwrap_err().code(), "ops/missing_sample");
-    let many = FakeDataset::new(vec![counted("train", &[1; 60])]);
+    let many = dataset(vec![counted("train", &[1; 60])]);
     let (progress, seen) = witness(5);
-    let fault = convert(many, &FakeFormat::default(), Arc::new(root.clone()), &options(), Some(&progress));
+    let fault =
+        convert(many, &FakeFormat::default(), Arc::new(root.clone()), &options(), Some(&progress));
     assert_eq!(fault.unwrap_err().code(), "ops/cancelled");
     assert!(seen.seen().1 > 0);
     assert!(root.files().is_empty(), "nothing was published");

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use packstone::model::{Batch, DType};
 use packstone::ops::{DiffOptions, DiffReport, Level, diff};
 
-use crate::fake::{FakeCollection, FakeDataset, batch, counted, member, object, schema, witness};
+use crate::fake::{FakeCollection, batch, counted, dataset, member, object, schema, witness};
 
 fn compare(a: Vec<FakeCollection>, b: Vec<FakeCollection>, options: &DiffOptions) -> DiffReport {
-    let (a, b) = (FakeDataset::new(a), FakeDataset::new(b));
+    let (a, b) = (dataset(a), dataset(b));
     let reports: Vec<_> = [0, 1, 4]
         .into_iter()
-        .map(|threads| diff(a.as_ref(), b.as_ref(), &DiffOptions { threads, ..options.clone() }, None).unwrap())
+        .map(|threads| {
+            diff(a.as_ref(), b.as_ref(), &DiffOptions { threads, ..options.clone() }, None).unwrap()
+        })
         .collect();
     assert!(reports.windows(2).all(|pair| pair[0] == pair[1]), "threads change nothing");
     reports[0].clone()
@@ -35,7 +37,11 @@ fn changed(sizes: &[usize], at: &[i64]) -> FakeCollection {
         }
         batch(&plain.schema, &[vec![(n + 1000).to_le_bytes().to_vec(), b"other".to_vec()]], "{}")
     };
-    FakeCollection::new("a", Arc::clone(&plain.schema), (0..).zip(&plain.shards).map(change).collect())
+    FakeCollection::new(
+        "a",
+        Arc::clone(&plain.schema),
+        (0..).zip(&plain.shards).map(change).collect(),
+    )
 }
 
 #[test]
@@ -53,7 +59,8 @@ fn equal_content_in_other_shards_is_equal() {
 
 #[test]
 fn each_difference_has_its_place() {
-    let report = compare(vec![counted("a", &[4, 4])], vec![changed(&[8], &[2, 5])], &DiffOptions::default());
+    let report =
+        compare(vec![counted("a", &[4, 4])], vec![changed(&[8], &[2, 5])], &DiffOptions::default());
     assert_eq!(
         said(&report),
         [
@@ -65,13 +72,17 @@ fn each_difference_has_its_place() {
     );
     assert_eq!((report.equal, report.more, report.samples), (false, 0, 8));
     let json = report.differences[1].to_json();
-    assert_eq!(json.to_string(), r#"{"type":"difference","collection":"a","index":2,"field":"t","what":"expected \"s2\", found \"other\""}"#);
+    assert_eq!(
+        json.to_string(),
+        r#"{"type":"difference","collection":"a","index":2,"field":"t","what":"expected \"s2\", found \"other\""}"#
+    );
 }
 
 #[test]
 fn the_first_ones_are_shown_and_the_rest_is_counted() {
     let all: Vec<i64> = (0..100).collect();
-    let report = compare(vec![counted("a", &[100])], vec![changed(&[100], &all)], &DiffOptions::default());
+    let report =
+        compare(vec![counted("a", &[100])], vec![changed(&[100], &all)], &DiffOptions::default());
     assert_eq!((report.differences.len(), report.more, report.equal), (20, 180, false));
     let json = report.to_json();
     assert_eq!(member(&json, "differences").as_u64(), Some(200));
@@ -82,10 +93,22 @@ fn the_first_ones_are_shown_and_the_rest_is_counted() {
 
 #[test]
 fn collections_fields_and_lengths_are_compared_first() {
-    let here = schema(&[("x", DType::Float32, &[2]), ("gone", DType::UInt8, &[]), ("id", DType::Int, &[])]);
-    let there = schema(&[("id", DType::Int64, &[]), ("x", DType::Float32, &[1, 2]), ("new", DType::Bool, &[])]);
+    let here = schema(&[
+        ("x", DType::Float32, &[2]),
+        ("gone", DType::UInt8, &[]),
+        ("id", DType::Int, &[]),
+    ]);
+    let there = schema(&[
+        ("id", DType::Int64, &[]),
+        ("x", DType::Float32, &[1, 2]),
+        ("new", DType::Bool, &[]),
+    ]);
     let n = 1i64.to_le_bytes().to_vec();
-    let a = batch(&here, &[vec![vec![0; 8], vec![1], n.clone()], vec![vec![0; 8], vec![1], n.clone()]], "{}");
+    let a = batch(
+        &here,
+        &[vec![vec![0; 8], vec![1], n.clone()], vec![vec![0; 8], vec![1], n.clone()]],
+        "{}",
+    );
     let b = batch(&there, &[vec![n, vec![0; 8], vec![1]]], "{}");
     let report = compare(
         vec![FakeCollection::new("c", here, vec![a]), counted("only", &[1])],
@@ -109,15 +132,19 @@ fn collections_fields_and_lengths_are_compared_first() {
 
 #[test]
 fn only_the_asked_collections_are_compared() {
-    let options = |name: &str| DiffOptions { collections: vec![name.to_owned()], ..DiffOptions::default() };
+    let options =
+        |name: &str| DiffOptions { collections: vec![name.to_owned()], ..DiffOptions::default() };
     let a = || vec![counted("a", &[3]), counted("b", &[3])];
     let b = || vec![counted("a", &[3]), counted("b", &[2])];
     assert!(compare(a(), b(), &options("a")).equal);
     assert!(!compare(a(), b(), &options("b")).equal);
     let only = compare(a(), vec![counted("a", &[3])], &options("b"));
     assert_eq!(said(&only), ["b: expected the collection, found none"]);
-    let (a, b) = (FakeDataset::new(a()), FakeDataset::new(b()));
-    assert_eq!(diff(a.as_ref(), b.as_ref(), &options("z"), None).unwrap_err().code(), "fake/unknown");
+    let (a, b) = (dataset(a()), dataset(b()));
+    assert_eq!(
+        diff(a.as_ref(), b.as_ref(), &options("z"), None).unwrap_err().code(),
+        "fake/unknown"
+    );
 }
 
 #[test]
@@ -128,7 +155,13 @@ fn metadata_count_at_the_full_level_only() {
     let mut c = a.clone();
     c.shards[1] = c.shards[1].clone().with_metadata(object(r#"{"k":1.0}"#));
     let full = compare(vec![a.clone()], vec![b.clone()], &DiffOptions::default());
-    assert_eq!(said(&full), ["a[2]: expected metadata none, found {\"k\":1}", "a[3]: expected metadata none, found {\"k\":1}"]);
+    assert_eq!(
+        said(&full),
+        [
+            "a[2]: expected metadata none, found {\"k\":1}",
+            "a[3]: expected metadata none, found {\"k\":1}"
+        ]
+    );
     let full = compare(vec![b.clone()], vec![c], &DiffOptions::default());
     assert_eq!(said(&full)[0], "a[2]: expected metadata {\"k\":1}, found {\"k\":1.0}");
     for ignore_order in [false, true] {
@@ -155,11 +188,13 @@ fn another_order_is_a_difference_unless_ignored() {
 #[test]
 fn faults_name_their_side() {
     let run = |a: FakeCollection, b: FakeCollection| {
-        diff(FakeDataset::new(vec![a]).as_ref(), FakeDataset::new(vec![b]).as_ref(), &DiffOptions::default(), None)
+        diff(dataset(vec![a]).as_ref(), dataset(vec![b]).as_ref(), &DiffOptions::default(), None)
             .unwrap_err()
     };
     let good = || counted("a", &[3, 3, 3]);
-    for (error, side) in [(run(good().broken(1), good()), "first"), (run(good(), good().broken(1)), "second")] {
+    for (error, side) in
+        [(run(good().broken(1), good()), "first"), (run(good(), good().broken(1)), "second")]
+    {
         assert_eq!((error.code(), error.place().file.as_deref()), ("fake/broken", Some("a/1")));
         assert!(error.message().ends_with(&format!("(in the {side} dataset)")), "{error}");
     }
@@ -173,8 +208,9 @@ fn faults_name_their_side() {
 
 #[test]
 fn it_stops_when_asked() {
-    let (a, b) = (FakeDataset::new(vec![counted("a", &[1; 90])]), FakeDataset::new(vec![counted("a", &[1; 90])]));
+    let (a, b) = (dataset(vec![counted("a", &[1; 90])]), dataset(vec![counted("a", &[1; 90])]));
     let (progress, _) = witness(3);
-    let stopped = diff(a.as_ref(), b.as_ref(), &DiffOptions::default(), Some(&progress)).unwrap_err();
+    let stopped =
+        diff(a.as_ref(), b.as_ref(), &DiffOptions::default(), Some(&progress)).unwrap_err();
     assert_eq!(stopped.code(), "ops/cancelled");
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use packstone::format::Collection;
 use packstone::model::{Batch, DType, Field, Key, Schema};
-use packstone::ops::{CollectionDigest, DigestOptions, Scan, SelectedCollection, digest_collection};
+use packstone::ops::{
+    CollectionDigest, DigestOptions, Scan, SelectedCollection, digest_collection,
+};
 use packstone_container::digest::{hex, sha256};
 
 use crate::fake::{FakeCollection, batch, counted, schema, witness};
@@ -21,7 +23,8 @@ fn digest(collection: FakeCollection) -> CollectionDigest {
 
 /// The example of `docs/digest.md`.
 fn example() -> FakeCollection {
-    let schema = schema(&[("x", DType::Float32, &[2]), ("name", DType::Str, &[]), ("id", DType::Int, &[])]);
+    let schema =
+        schema(&[("x", DType::Float32, &[2]), ("name", DType::Str, &[]), ("id", DType::Int, &[])]);
     let floats = |pair: [f32; 2]| pair.map(f32::to_le_bytes).concat();
     let first = vec![floats([1.5, -0.0]), "né".as_bytes().to_vec(), 7i64.to_le_bytes().to_vec()];
     let second = vec![floats([0.0, 2.0]), Vec::new(), (1i128 << 63).to_le_bytes().to_vec()];
@@ -48,17 +51,27 @@ fn the_documented_example_is_true() {
     let drawing = page.split("```text\n").find(|block| block.starts_with("7061")).unwrap();
     let rows = drawing.lines().take_while(|line| *line != "```");
     let digits: String = rows.map(|row| row.split("  ").next().unwrap().replace(' ', "")).collect();
-    let bytes: Vec<u8> =
-        (0..digits.len() / 2).map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let bytes: Vec<u8> = (0..digits.len() / 2)
+        .map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap())
+        .collect();
     let values = sha256(&bytes);
     assert!(page.contains(&format!("Its values digest is `{}`", hex(&values))));
     let spelled = r#"{"a":1e-07,"key":[1,1.0]}"#;
     let opening = b"packstone content 1: sample with metadata\n";
-    let full = sha256(&[&opening[..], &values, &(spelled.len() as u64).to_le_bytes(), spelled.as_bytes()].concat());
+    let full = sha256(
+        &[&opening[..], &values, &(spelled.len() as u64).to_le_bytes(), spelled.as_bytes()]
+            .concat(),
+    );
     assert!(page.contains(&hex(&full)) && page.contains(spelled));
     // A collection of this one sample follows from them.
-    let one = digest(FakeCollection::new("one", Arc::clone(&example().schema), example().shards[..1].to_vec()));
-    let of = |opening: &[u8], digest: &[u8]| hex(&sha256(&[opening, &1u64.to_le_bytes(), digest].concat()));
+    let one = digest(FakeCollection::new(
+        "one",
+        Arc::clone(&example().schema),
+        example().shards[..1].to_vec(),
+    ));
+    let of = |opening: &[u8], digest: &[u8]| {
+        hex(&sha256(&[opening, &1u64.to_le_bytes(), digest].concat()))
+    };
     assert_eq!(one.values, of(b"packstone content 1: samples in order\n", &values));
     assert_eq!(one.full_unordered, of(b"packstone content 1: samples in any order\n", &full));
 }
@@ -69,11 +82,20 @@ fn shards_names_and_the_order_of_fields_are_no_content() {
     for size in [1, 2, 3, 13, 50] {
         let mut other = counted("train", &[5, 1, 0, 7]).resharded(size);
         other.name = "test".to_owned();
-        assert_eq!(CollectionDigest { name: "train".to_owned(), ..digest(other) }, want, "shards of {size}");
+        assert_eq!(
+            CollectionDigest { name: "train".to_owned(), ..digest(other) },
+            want,
+            "shards of {size}"
+        );
     }
     let turn = |batch: &Batch| {
         let schema = Arc::new(batch.schema().project(&[1, 0]));
-        Batch::new(schema, batch.rows(), vec![batch.columns()[1].clone(), batch.columns()[0].clone()]).unwrap()
+        Batch::new(
+            schema,
+            batch.rows(),
+            vec![batch.columns()[1].clone(), batch.columns()[0].clone()],
+        )
+        .unwrap()
     };
     let plain = counted("train", &[13]);
     let turned: Vec<_> = plain.shards.iter().map(turn).collect();
@@ -95,7 +117,10 @@ fn order_and_metadata_count_where_they_should() {
     let mut told = plain.clone();
     told.shards[1] = told.shards[1].clone().with_metadata(crate::fake::object(r#"{"k":1}"#));
     let told_digest = digest(told.clone());
-    assert_eq!((&told_digest.values, &told_digest.values_unordered), (&want.values, &want.values_unordered));
+    assert_eq!(
+        (&told_digest.values, &told_digest.values_unordered),
+        (&want.values, &want.values_unordered)
+    );
     assert!(told_digest.full != want.full && told_digest.full_unordered != want.full_unordered);
     // Metadata belong to samples, so the shards that carry them do not matter.
     assert_eq!(digest(told.resharded(3)), told_digest);
@@ -152,25 +177,32 @@ fn types_shapes_and_names_are_content() {
 fn empty_collections_have_a_digest() {
     let empty = digest(counted("a", &[]));
     assert_eq!(empty.samples, 0);
-    assert_eq!(empty.values, hex(&sha256(b"packstone content 1: samples in order\n\0\0\0\0\0\0\0\0")));
+    assert_eq!(
+        empty.values,
+        hex(&sha256(b"packstone content 1: samples in order\n\0\0\0\0\0\0\0\0"))
+    );
     assert_eq!(empty, digest(counted("a", &[0, 0])));
 }
 
 #[test]
 fn faults_end_it_and_say_so() {
     let options = DigestOptions::default();
-    let run = |collection: FakeCollection| digest_collection(collection.arc(), &options, None).unwrap_err();
+    let run = |collection: FakeCollection| {
+        digest_collection(collection.arc(), &options, None).unwrap_err()
+    };
     assert_eq!(run(counted("a", &[3, 3, 3]).broken(1)).code(), "fake/broken");
     for len in [8, 10] {
         let mut wrong = counted("a", &[3, 3, 3]);
         wrong.len = len;
         let asked = if len == 8 { "fine" } else { "ops/missing_sample" };
         // A shorter length reads a prefix; a longer one is not there.
-        let got = digest_collection(wrong.arc(), &options, None).map_or_else(|e| e.code(), |_| "fine");
+        let got =
+            digest_collection(wrong.arc(), &options, None).map_or_else(|e| e.code(), |_| "fine");
         assert_eq!(got, asked);
     }
     let (progress, _) = witness(2);
-    let stopped = digest_collection(counted("a", &[1; 50]).arc(), &options, Some(&progress)).unwrap_err();
+    let stopped =
+        digest_collection(counted("a", &[1; 50]).arc(), &options, Some(&progress)).unwrap_err();
     assert_eq!((stopped.code(), stopped.kind()), ("ops/cancelled", packstone::Kind::Cancelled));
 }
 
@@ -183,7 +215,8 @@ fn progress_is_told_in_bytes_of_values() {
     digest_collection(collection.arc(), &DigestOptions::default(), Some(&progress)).unwrap();
     assert_eq!(seen.seen(), (120, 120));
     let (progress, seen) = witness(99);
-    digest_collection(counted("a", &[10]).arc(), &DigestOptions::default(), Some(&progress)).unwrap();
+    digest_collection(counted("a", &[10]).arc(), &DigestOptions::default(), Some(&progress))
+        .unwrap();
     assert_eq!(seen.seen(), (0, 100), "no total where texts vary");
 }
 
@@ -192,7 +225,11 @@ fn selections_and_ranges_have_digests_too() {
     let all = counted("a", &[4, 4, 4]);
     let shards: Vec<_> = Collection::shards(&all, 4).collect::<Result<_, _>>().unwrap();
     let tail = SelectedCollection::new(all.clone().arc(), shards).unwrap();
-    let read: Vec<_> = Scan::new(all.arc()).range(4..12).batches(100).unwrap().map(Result::unwrap).collect();
+    let read: Vec<_> =
+        Scan::new(all.arc()).range(4..12).batches(100).unwrap().map(Result::unwrap).collect();
     let same = FakeCollection::new("a", Arc::clone(read[0].schema()), read);
-    assert_eq!(digest_collection(Arc::new(tail), &DigestOptions::default(), None).unwrap(), digest(same));
+    assert_eq!(
+        digest_collection(Arc::new(tail), &DigestOptions::default(), None).unwrap(),
+        digest(same)
+    );
 }

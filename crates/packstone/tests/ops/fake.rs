@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use packstone::exec::Progress;
 use packstone::format::{
-    Audit, AuditOptions, Collection, Dataset, Format, Info, MergeOptions, Plan, ReadContext, RepairOptions,
-    RepairReport, ShardRef, Writer, Written,
+    Audit, AuditOptions, Collection, Dataset, Format, Info, MergeOptions, Plan, ReadContext,
+    RepairOptions, RepairReport, ShardRef, Writer, Written,
 };
 use packstone::json::{Object, ReadOptions, Value, read};
 use packstone::model::{Batch, BatchBuilder, Column, DType, Fidelity, Field, Schema};
@@ -23,7 +23,8 @@ pub(crate) fn object(text: &str) -> Arc<Object> {
 }
 
 pub(crate) fn schema(fields: &[(&str, DType, &[u64])]) -> Arc<Schema> {
-    let fields = fields.iter().map(|(name, dtype, shape)| Field::new(*name, dtype.clone(), shape.to_vec()));
+    let fields =
+        fields.iter().map(|(name, dtype, shape)| Field::new(*name, dtype.clone(), shape.to_vec()));
     Arc::new(Schema::new(fields.collect()))
 }
 
@@ -48,7 +49,10 @@ pub(crate) fn counted(name: &str, sizes: &[usize]) -> FakeCollection {
     let schema = schema(&[("n", DType::Int64, &[]), ("t", DType::Str, &[])]);
     let mut next = 0i64;
     let shards = sizes.iter().map(|size| {
-        let rows: Vec<_> = (next..).take(*size).map(|n| vec![n.to_le_bytes().to_vec(), format!("s{n}").into_bytes()]).collect();
+        let rows: Vec<_> = (next..)
+            .take(*size)
+            .map(|n| vec![n.to_le_bytes().to_vec(), format!("s{n}").into_bytes()])
+            .collect();
         next += i64::try_from(*size).unwrap();
         batch(&schema, &rows, "{}")
     });
@@ -81,7 +85,8 @@ impl FakeCollection {
     /// The same samples in shards of `size`.
     pub(crate) fn resharded(&self, size: usize) -> Self {
         let mut all = Vec::new();
-        let mut builder = BatchBuilder::new(Arc::clone(&self.schema), size, BufferPool::new(1)).unwrap();
+        let mut builder =
+            BatchBuilder::new(Arc::clone(&self.schema), size, BufferPool::new(1)).unwrap();
         for batch in &self.shards {
             for row in 0..batch.rows() {
                 builder.push(batch, row..row + 1).unwrap();
@@ -125,25 +130,38 @@ impl Collection for FakeCollection {
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let mut first = 0;
-        let listed: Vec<_> = (0u64..).zip(&self.shards).map(|(number, batch)| {
-            let rows = batch.rows() as u64;
-            let shard = ShardRef {
-                number,
-                first,
-                rows,
-                path: path(&format!("{}/{number}", self.name)),
-                metadata: batch.metadata(0).cloned().unwrap_or_default(),
-                detail: Arc::new(()),
-            };
-            first += rows;
-            shard
-        }).collect();
+        let listed: Vec<_> = (0u64..)
+            .zip(&self.shards)
+            .map(|(number, batch)| {
+                let rows = batch.rows() as u64;
+                let shard = ShardRef {
+                    number,
+                    first,
+                    rows,
+                    path: path(&format!("{}/{number}", self.name)),
+                    metadata: batch.metadata(0).cloned().unwrap_or_default(),
+                    detail: Arc::new(()),
+                };
+                first += rows;
+                shard
+            })
+            .collect();
         Box::new(listed.into_iter().filter(move |shard| shard.first + shard.rows > from).map(Ok))
     }
 
-    fn read(&self, shard: &ShardRef, fields: Option<&[usize]>, _context: &mut ReadContext) -> Result<Batch> {
+    fn read(
+        &self,
+        shard: &ShardRef,
+        fields: Option<&[usize]>,
+        _context: &mut ReadContext,
+    ) -> Result<Batch> {
         if self.broken == Some(shard.number) {
-            return Err(Error::new(Kind::Corrupt, "fake/broken", Place::file(&shard.path), "expected more, found less"));
+            return Err(Error::new(
+                Kind::Corrupt,
+                "fake/broken",
+                Place::file(&shard.path),
+                "expected more, found less",
+            ));
         }
         let batch = &self.shards[usize::try_from(shard.number).unwrap()];
         // Its own numbering, so that a view must hand its references back as they were.
@@ -154,17 +172,15 @@ impl Collection for FakeCollection {
     }
 }
 
-pub(crate) struct FakeDataset {
+struct FakeDataset {
     info: Info,
     collections: Vec<Arc<dyn Collection>>,
 }
 
-impl FakeDataset {
-    pub(crate) fn new(collections: Vec<FakeCollection>) -> Arc<dyn Dataset> {
-        let collections = collections.into_iter().map(FakeCollection::arc).collect();
-        let info = Info { format: "fake", native: object(r#"{"made":"up"}"#).as_ref().clone() };
-        Arc::new(Self { info, collections })
-    }
+pub(crate) fn dataset(collections: Vec<FakeCollection>) -> Arc<dyn Dataset> {
+    let collections = collections.into_iter().map(FakeCollection::arc).collect();
+    let info = Info { format: "fake", native: object(r#"{"made":"up"}"#).as_ref().clone() };
+    Arc::new(FakeDataset { info, collections })
 }
 
 impl Dataset for FakeDataset {
@@ -178,13 +194,18 @@ impl Dataset for FakeDataset {
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
         self.collections.iter().find(|c| c.name() == name).cloned().ok_or_else(|| {
-            Error::new(Kind::NotFound, "fake/unknown", Place::default(), format!("expected another name, found {name:?}"))
+            Error::new(
+                Kind::NotFound,
+                "fake/unknown",
+                Place::default(),
+                format!("expected another name, found {name:?}"),
+            )
         })
     }
 }
 
 /// What was written, by collection.
-type Store = Arc<Mutex<Vec<(String, Vec<Batch>)>>>;
+pub(crate) type Store = Arc<Mutex<Vec<(String, Vec<Batch>)>>>;
 
 #[derive(Default)]
 pub(crate) struct FakeFormat {
@@ -195,7 +216,7 @@ pub(crate) struct FakeFormat {
     pub(crate) forgets: bool,
     pub(crate) audit: Mutex<Audit>,
     pub(crate) seen: Mutex<Option<(Plan, Object)>>,
-    store: Store,
+    pub(crate) store: Store,
 }
 
 impl Format for FakeFormat {
@@ -219,18 +240,29 @@ impl Format for FakeFormat {
         root.read(&path("fake"))?;
         let store = self.store.lock().unwrap();
         let schema = Arc::clone(&self.seen.lock().unwrap().as_ref().unwrap().0.schema);
-        let collections =
-            store.iter().map(|(name, batches)| FakeCollection::new(name, Arc::clone(&schema), batches.clone()));
-        Ok(FakeDataset::new(collections.collect()))
+        let collections = store
+            .iter()
+            .map(|(name, batches)| FakeCollection::new(name, Arc::clone(&schema), batches.clone()));
+        Ok(dataset(collections.collect()))
     }
 
     fn fidelity(&self, _plan: &Plan, _options: &Object) -> Result<Fidelity> {
         Ok(self.losses.clone())
     }
 
-    fn create(&self, root: Arc<dyn RootMut>, plan: &Plan, options: &Object) -> Result<Box<dyn Writer>> {
+    fn create(
+        &self,
+        root: Arc<dyn RootMut>,
+        plan: &Plan,
+        options: &Object,
+    ) -> Result<Box<dyn Writer>> {
         if self.recognizes(root.as_ref())? {
-            return Err(Error::new(Kind::Exists, "fake/exists", Place::default(), "expected nothing, found a dataset"));
+            return Err(Error::new(
+                Kind::Exists,
+                "fake/exists",
+                Place::default(),
+                "expected nothing, found a dataset",
+            ));
         }
         *self.seen.lock().unwrap() = Some((plan.clone(), options.clone()));
         let batches = plan.collections.iter().map(|(name, _)| (name.clone(), Vec::new())).collect();
@@ -262,7 +294,9 @@ struct FakeWriter {
 impl Writer for FakeWriter {
     fn write(&mut self, collection: &str, batch: &Batch) -> Result<()> {
         match &mut self.patience {
-            Some(0) => return Err(Error::new(Kind::Io, "fake/full", Place::default(), "no space left")),
+            Some(0) => {
+                return Err(Error::new(Kind::Io, "fake/full", Place::default(), "no space left"));
+            }
             Some(left) => *left -= 1,
             None => {}
         }

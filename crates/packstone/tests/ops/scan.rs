@@ -24,7 +24,12 @@ fn work_runs_on_decoded_shards_and_comes_in_order() {
 fn errors_and_panics_of_the_work_are_results() {
     let scan = Scan::new(counted("a", &[1; 4]).arc()).threads(2);
     let results = scan.map_shards(|shard| match shard.shard.number {
-        1 => Err(Error::new(Kind::Invalid, "test/refused", Place::default(), "expected another shard")),
+        1 => Err(Error::new(
+            Kind::Invalid,
+            "test/refused",
+            Place::default(),
+            "expected another shard",
+        )),
         2 => panic!("on purpose"),
         n => Ok(n),
     });

@@ -25,7 +25,8 @@ fn a_view_has_indices_of_its_own() {
     let view = view(&[3, 2, 0, 4], &[3, 1, 2, 1]);
     assert_eq!((view.len(), view.shard_count(), view.name()), (8, 4, "a"));
     let want = [5, 6, 7, 8, 3, 4, 3, 4];
-    let listed: Vec<_> = view.shards(0).map(|s| s.map(|s| (s.number, s.first, s.rows)).unwrap()).collect();
+    let listed: Vec<_> =
+        view.shards(0).map(|s| s.map(|s| (s.number, s.first, s.rows)).unwrap()).collect();
     assert_eq!(listed, [(0, 0, 4), (1, 4, 2), (2, 6, 0), (3, 6, 2)]);
     let later: Vec<_> = view.shards(5).map(|s| s.unwrap().number).collect();
     assert_eq!(later, [1, 2, 3]);
@@ -37,14 +38,19 @@ fn a_view_has_indices_of_its_own() {
     let got = gather(&view, &asked, None, &mut context).unwrap();
     let wanted: Vec<i64> = asked.iter().map(|at| want[usize::try_from(*at).unwrap()]).collect();
     assert_eq!(numbers(&got), wanted);
-    assert_eq!(gather(&view, &[8], None, &mut context).unwrap_err().code(), "ops/index_out_of_range");
+    assert_eq!(
+        gather(&view, &[8], None, &mut context).unwrap_err().code(),
+        "ops/index_out_of_range"
+    );
 
     let view: Arc<dyn Collection> = Arc::new(view);
     for size in [1, 2, 3, 100] {
-        let batches: Vec<_> = Scan::new(Arc::clone(&view)).batches(size).unwrap().map(Result::unwrap).collect();
+        let batches: Vec<_> =
+            Scan::new(Arc::clone(&view)).batches(size).unwrap().map(Result::unwrap).collect();
         assert_eq!(batches.iter().flat_map(numbers).collect::<Vec<_>>(), want, "batches of {size}");
     }
-    let part: Vec<_> = Scan::new(view).range(3..7).batches(9).unwrap().map(Result::unwrap).collect();
+    let part: Vec<_> =
+        Scan::new(view).range(3..7).batches(9).unwrap().map(Result::unwrap).collect();
     assert_eq!(numbers(&part[0]), [8, 3, 4, 3]);
 }
 
@@ -94,7 +100,8 @@ fn a_fault_in_the_list_is_handed_on() {
 fn limits_come_before_the_shuffle_which_follows_its_seed() {
     let inner = counted("a", &[1; 20]);
     let chosen = |seed| {
-        let selection = Selection::new().filter(|shard| shard.number % 2 == 0).first(6).shuffled(seed);
+        let selection =
+            Selection::new().filter(|shard| shard.number % 2 == 0).first(6).shuffled(seed);
         selection.select(inner.shards(0)).unwrap().iter().map(|s| s.number).collect::<Vec<_>>()
     };
     assert_eq!(chosen(1), chosen(1));
@@ -108,9 +115,14 @@ fn limits_come_before_the_shuffle_which_follows_its_seed() {
 fn weights_must_be_numbers_above_zero() {
     let all = shards(&counted("a", &[1, 1]));
     for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let key = BalanceKey::new(|_| Value::Null).weight(move |shard| if shard.number == 1 { weight } else { 1.0 });
+        let key = BalanceKey::new(|_| Value::Null)
+            .weight(move |shard| if shard.number == 1 { weight } else { 1.0 });
         let refused = balanced(all.clone(), &[key], true).err().unwrap();
-        assert_eq!((refused.code(), refused.kind()), ("ops/balance_weight", Kind::Invalid), "{weight}");
+        assert_eq!(
+            (refused.code(), refused.kind()),
+            ("ops/balance_weight", Kind::Invalid),
+            "{weight}"
+        );
     }
 }
 
@@ -119,6 +131,10 @@ fn balanced_shards_are_scanned_in_their_order() {
     let inner = counted("a", &[2, 2, 2, 2]);
     let key = BalanceKey::new(|shard| Value::from(shard.number / 2));
     let order = balanced(shards(&inner), &[key], false).unwrap();
-    let rows: Vec<_> = Scan::new(inner.arc()).threads(3).over_shards(order).flat_map(|s| numbers(&s.unwrap().batch)).collect();
+    let rows: Vec<_> = Scan::new(inner.arc())
+        .threads(3)
+        .over_shards(order)
+        .flat_map(|s| numbers(&s.unwrap().batch))
+        .collect();
     assert_eq!(rows, [0, 1, 4, 5, 2, 3, 6, 7]);
 }

@@ -6,7 +6,13 @@ use proptest::prelude::*;
 
 use crate::fake::{FakeCollection, counted, numbers};
 
-fn order(collection: &FakeCollection, seed: u64, buffer: usize, size: usize, threads: usize) -> Vec<i64> {
+fn order(
+    collection: &FakeCollection,
+    seed: u64,
+    buffer: usize,
+    size: usize,
+    threads: usize,
+) -> Vec<i64> {
     let scan = Scan::new(collection.clone().arc()).threads(threads).shuffled(seed, buffer);
     scan.batches(size).unwrap().flat_map(|batch| numbers(&batch.unwrap())).collect()
 }
@@ -68,7 +74,11 @@ fn threads_and_batch_sizes_do_not_matter_and_seeds_do() {
     }
     assert_ne!(order(&collection, 6, 10, 4, 0), want);
     // Without a buffer the samples of a shard stay together, in their order.
-    let shards: Vec<Vec<i64>> = Scan::new(collection.clone().arc()).shuffled(5, 10).shards().map(|s| numbers(&s.unwrap().batch)).collect();
+    let shards: Vec<Vec<i64>> = Scan::new(collection.clone().arc())
+        .shuffled(5, 10)
+        .shards()
+        .map(|s| numbers(&s.unwrap().batch))
+        .collect();
     assert_eq!(shards.concat(), order(&collection, 5, 1, 4, 2));
     assert_ne!(shards.concat(), (0..49).collect::<Vec<_>>());
 }
@@ -86,8 +96,12 @@ fn a_range_is_shuffled_within_itself() {
 #[test]
 fn faults_come_out_and_sizes_of_zero_are_refused() {
     let collection = counted("a", &[5, 5, 5]).broken(1).arc();
-    let results: Vec<_> = Scan::new(collection).shuffled(1, 4).batches(100).unwrap().take(9).collect();
-    assert_eq!(results.iter().filter_map(|r| r.as_ref().err()).map(|e| e.code()).collect::<Vec<_>>(), ["fake/broken"]);
+    let results: Vec<_> =
+        Scan::new(collection).shuffled(1, 4).batches(100).unwrap().take(9).collect();
+    assert_eq!(
+        results.iter().filter_map(|r| r.as_ref().err()).map(|e| e.code()).collect::<Vec<_>>(),
+        ["fake/broken"]
+    );
     let refused = Scan::new(counted("a", &[5]).arc()).shuffled(1, 4).batches(0).err().unwrap();
     assert_eq!((refused.code(), refused.kind()), ("ops/batch_size", Kind::Invalid));
 }
@@ -108,6 +122,7 @@ proptest! {
     }
 }
 
-const FROZEN_LIST: [u32; 10] = [0; 10];
-const FROZEN_SHARDS: [i64; 16] = [0; 16];
-const FROZEN_SAMPLES: [i64; 16] = [0; 16];
+/// All three were computed by a second implementation in Python, from the description in `ops/shuffle.rs`.
+const FROZEN_LIST: [u32; 10] = [8, 3, 6, 5, 4, 0, 9, 2, 1, 7];
+const FROZEN_SHARDS: [i64; 16] = [4, 5, 6, 7, 12, 13, 14, 15, 0, 1, 2, 3, 8, 9, 10, 11];
+const FROZEN_SAMPLES: [i64; 16] = [4, 14, 7, 5, 0, 13, 2, 1, 8, 6, 12, 15, 10, 9, 11, 3];

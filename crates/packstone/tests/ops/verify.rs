@@ -14,7 +14,10 @@ fn finding(severity: Severity, code: &'static str, file: &str, record: u64) -> F
     Finding::new(severity, code, Place::file(file).record(record), "expected more, found less")
 }
 
-fn task(bytes: u64, run: impl FnOnce(&mut ReadContext) -> Vec<Finding> + Send + 'static) -> AuditTask {
+fn task(
+    bytes: u64,
+    run: impl FnOnce(&mut ReadContext) -> Vec<Finding> + Send + 'static,
+) -> AuditTask {
     AuditTask { bytes, samples: 10, run: Box::new(run) }
 }
 
@@ -46,8 +49,11 @@ fn findings_are_sorted_and_said_once_whatever_the_threads() {
             Finding::new(Severity::Info, "fake/all", Place::default(), "expected nothing"),
         ];
         let report = verify(&with(early, tasks.collect()), root(), &threads(n), None).unwrap();
-        let said: Vec<_> =
-            report.findings.iter().map(|f| (f.place.file.clone().unwrap_or_default(), f.code)).collect();
+        let said: Vec<_> = report
+            .findings
+            .iter()
+            .map(|f| (f.place.file.clone().unwrap_or_default(), f.code))
+            .collect();
         let mut want = vec![(String::new(), "fake/all")];
         for at in 0..20 {
             if at == 3 {
@@ -59,7 +65,10 @@ fn findings_are_sorted_and_said_once_whatever_the_threads() {
             }
         }
         assert_eq!(said, want, "{n} threads");
-        assert_eq!((report.tasks, report.samples, report.bytes, report.documents), (20, 200, 190, 3));
+        assert_eq!(
+            (report.tasks, report.samples, report.bytes, report.documents),
+            (20, 200, 190, 3)
+        );
         assert_eq!((report.worst(), report.is_clean()), (Some(Severity::Error), false));
         let json = report.to_json();
         assert_eq!(member(&json, "errors").as_u64(), Some(20));
@@ -71,7 +80,15 @@ fn findings_are_sorted_and_said_once_whatever_the_threads() {
 
 #[test]
 fn what_is_only_worth_knowing_is_clean() {
-    let report = |severity| verify(&with(vec![finding(severity, "fake/x", "f", 0)], Vec::new()), root(), &threads(1), None).unwrap();
+    let report = |severity| {
+        verify(
+            &with(vec![finding(severity, "fake/x", "f", 0)], Vec::new()),
+            root(),
+            &threads(1),
+            None,
+        )
+        .unwrap()
+    };
     assert!(report(Severity::Info).is_clean() && !report(Severity::Warning).is_clean());
     let nothing = verify(&with(Vec::new(), Vec::new()), root(), &threads(1), None).unwrap();
     assert!(nothing.is_clean() && nothing.worst().is_none());
@@ -89,7 +106,8 @@ fn a_panic_is_a_finding_and_ends_nothing_else() {
             })
         });
         let report = verify(&with(Vec::new(), tasks.collect()), root(), &threads(n), None).unwrap();
-        let dead: Vec<_> = report.findings.iter().filter(|f| f.code == "exec/thread_died").collect();
+        let dead: Vec<_> =
+            report.findings.iter().filter(|f| f.code == "exec/thread_died").collect();
         assert_eq!(dead.len(), 1, "{n} threads");
         assert_eq!(dead[0].severity, Severity::Error);
         let noted: Vec<_> = report.findings.iter().filter_map(|f| f.place.record).collect();
@@ -116,7 +134,8 @@ fn progress_is_by_bytes_and_stops_it() {
 
     done.store(0, Ordering::SeqCst);
     let (progress, _) = witness(3);
-    let stopped = verify(&with(Vec::new(), tasks(500)), root(), &threads(2), Some(&progress)).unwrap_err();
+    let stopped =
+        verify(&with(Vec::new(), tasks(500)), root(), &threads(2), Some(&progress)).unwrap_err();
     assert_eq!(stopped.code(), "ops/cancelled");
     assert!(done.load(Ordering::SeqCst) <= 3 + 5, "no more than the window ran on");
 }
@@ -128,7 +147,12 @@ fn threads_keep_their_context() {
             let verify = context.verify;
             // A buffer that goes back to the pool is the next one out.
             let buffer = context.pool.take(1 << 20).unwrap();
-            vec![Finding::new(Severity::Info, "fake/seen", Place::default(), format!("{verify} {:p}", buffer.as_ptr()))]
+            vec![Finding::new(
+                Severity::Info,
+                "fake/seen",
+                Place::default(),
+                format!("{verify} {:p}", buffer.as_ptr()),
+            )]
         })
     });
     let report = verify(&with(Vec::new(), tasks.collect()), root(), &threads(0), None).unwrap();
