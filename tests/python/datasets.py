@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,13 @@ def labelled_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset that every shard type can carry, with shard metadata that changes."""
     path = tmp_path_factory.mktemp("labelled") / "dataset"
     schema = shared_schema()
-    labels = [None, {"key": [1, 2], "µ": 0.5}, {"key": [1, 2], "µ": 0.5}, {"key": []}, {"deep": {"a": None}}]
+    labels: list[dict[str, Any] | None] = [
+        None,
+        {"key": [1, 2], "µ": 0.5},
+        {"key": [1, 2], "µ": 0.5},
+        {"key": []},
+        {"deep": {"a": None}},
+    ]
     items = [
         real.Item(values, "holdout" if i < 3 else "train", labels[i // 3])
         for i, values in enumerate(make_examples(schema, 15, seed=2))

@@ -26,7 +26,7 @@ _ALIASES = [
 _TFREC_NUMERIC = ["int8", "uint8", "int32", "int64", "float16", "float32"]
 
 _SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1.0, 6e-8, 65504.0]
-_LETTERS = list("ab zäßλ中🦀\u200d\n\"\\")
+_LETTERS = list('ab zäßλ中🦀\u200d\n"\\')
 
 
 class Column(NamedTuple):

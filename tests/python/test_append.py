@@ -107,7 +107,9 @@ def test_repair_salvages_what_a_killed_library_writer_left(tmp_path: Path) -> No
     assert found[:4] == rows(first)
     shards = [tuple(found[i : i + 2]) for i in range(4, len(found), 2)]
     expected = rows(second)
-    assert sorted(shards, key=repr) == sorted(zip(expected[::2], expected[1::2]), key=repr)
+    assert sorted(shards, key=repr) == sorted(
+        zip(expected[::2], expected[1::2], strict=True), key=repr
+    )
     packstone.verify(path)
 
 

@@ -20,9 +20,7 @@ def parse(record: Any, schema: list[Column]) -> dict[str, Any]:
     """One serialized example, by a fixed description of its features."""
     kinds = {"float32": tf.float32, "float16": tf.string, "str": tf.string, "bytes": tf.string}
     features = {
-        name: tf.io.FixedLenFeature(
-            () if dtype == "float16" else shape, kinds.get(dtype, tf.int64)
-        )
+        name: tf.io.FixedLenFeature(() if dtype == "float16" else shape, kinds.get(dtype, tf.int64))
         for name, dtype, shape in schema
     }
     values = tf.io.parse_single_example(record, features)

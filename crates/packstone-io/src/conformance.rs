@@ -21,7 +21,7 @@ pub fn check(root: &dyn RootMut) {
     root.persist(&file).unwrap();
     assert_eq!(root.create(&file, b"two").unwrap_err().kind(), Kind::Exists);
     assert_eq!(&root.read(&file).unwrap()[..], b"one");
-    root.replace(&file, b"three").unwrap();
+    root.replace(&[(file.clone(), b"three".to_vec())]).unwrap();
     let opened = root.open(&file).unwrap();
     assert_eq!((opened.len(), root.len(&file).unwrap()), (5, 5));
     let ranges = opened.read_ranges(&[3..5, 0..1, 5..5]).unwrap();
@@ -31,6 +31,13 @@ pub fn check(root: &dyn RootMut) {
     assert_eq!(entries.len(), 1, "temporary files are gone: {entries:?}");
     assert_eq!((entries[0].kind, entries[0].len), (EntryKind::File, 5));
     assert_eq!(root.list(&RelPath::root()).unwrap()[0].kind, EntryKind::Folder);
+    let mut journal = root.journal(&path("a/journal")).unwrap();
+    journal.append(b"x\n").unwrap();
+    journal.append(b"y\n").unwrap();
+    drop(journal);
+    assert!(!root.journal_is_held(&path("a/journal")).unwrap());
+    assert_eq!(&root.read(&path("a/journal")).unwrap()[..], b"x\ny\n");
+    assert_eq!(root.journal(&path("a/journal")).err().unwrap().kind(), Kind::Exists);
     let held = root.lock(Duration::ZERO).unwrap();
     assert_eq!(root.lock(Duration::from_millis(20)).err().unwrap().kind(), Kind::Conflict);
     drop(held);
@@ -52,6 +59,17 @@ mod tests {
         check(&LocalRoot::open(unmapped.path()).unwrap().with_mapping(false));
         check(&MemoryRoot::new());
         check(&FaultyRoot::new(MemoryRoot::new(), 1000));
+    }
+
+    #[test]
+    fn a_living_writer_holds_its_journal() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = LocalRoot::open(temp.path()).unwrap();
+        let path = RelPath::new("journal").unwrap();
+        let journal = root.journal(&path).unwrap();
+        assert!(root.journal_is_held(&path).unwrap());
+        drop(journal);
+        assert!(!root.journal_is_held(&path).unwrap());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::buffer::Buf;
 use crate::error::{IoError, Kind};
 use crate::path::RelPath;
 use crate::read::ReadAt;
-use crate::root::{Entry, EntryKind, Root, RootMut};
+use crate::root::{Entry, EntryKind, Journal, Root, RootMut};
 
 /// Files by path; folders exist as far as files need them or as they were made.
 #[derive(Clone, Debug, Default)]
@@ -91,9 +91,22 @@ impl RootMut for MemoryRoot {
         Ok(())
     }
 
-    fn replace(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
-        self.map().insert(path.clone(), Buf::copy_from(content));
+    fn replace(&self, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError> {
+        let mut map = self.map();
+        for (path, content) in files {
+            map.insert(path.clone(), Buf::copy_from(content));
+        }
         Ok(())
+    }
+
+    fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {
+        self.create(path, b"")?;
+        Ok(Box::new(MemoryJournal { root: self.clone(), path: path.clone() }))
+    }
+
+    fn journal_is_held(&self, path: &RelPath) -> Result<bool, IoError> {
+        // Memory dies with its writer.
+        self.map().contains_key(path).then_some(false).ok_or_else(|| missing("lock", path))
     }
 
     fn create_folder(&self, _path: &RelPath) -> Result<(), IoError> {
@@ -123,6 +136,21 @@ impl RootMut for MemoryRoot {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+struct MemoryJournal {
+    root: MemoryRoot,
+    path: RelPath,
+}
+
+impl Journal for MemoryJournal {
+    fn append(&mut self, entry: &[u8]) -> Result<(), IoError> {
+        let mut map = self.root.map();
+        let mut bytes = map.get(&self.path).map(|b| b.to_vec()).unwrap_or_default();
+        bytes.extend_from_slice(entry);
+        map.insert(self.path.clone(), Buf::from(bytes));
+        Ok(())
     }
 }
 

@@ -30,6 +30,15 @@ pub struct Entry {
     pub len: u64,
 }
 
+/// A file that grows by whole entries while its writer lives.
+pub trait Journal: Send {
+    /// Appends an entry; what a killed process appended stays.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn append(&mut self, entry: &[u8]) -> Result<(), IoError>;
+}
+
 /// A readable folder. Paths are checked and stay below it, also through links.
 pub trait Root: Send + Sync {
     /// How people call it: the path or address it was opened by.
@@ -76,11 +85,24 @@ pub trait RootMut: Root {
     /// `Exists`, `Denied`, `Io`; then nothing is left under `path`.
     fn create(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError>;
 
-    /// Writes a file, replacing an old one in one step; file and folder are synced.
+    /// Writes files, replacing old ones. All of them are staged and synced first and then renamed one right after the
+    /// other in the order given, so that the last one can be the one that makes the others count.
     ///
     /// # Errors
-    /// `Denied`, `Io`; then the old content stands.
-    fn replace(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError>;
+    /// `Denied`, `Io`; where staging fails, all old contents stand.
+    fn replace(&self, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError>;
+
+    /// Starts a journal: a new file that grows by whole entries and stays locked while its writer lives.
+    ///
+    /// # Errors
+    /// `Exists`, `Denied`, `Io`.
+    fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError>;
+
+    /// True where a living writer holds the journal at `path`.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`.
+    fn journal_is_held(&self, path: &RelPath) -> Result<bool, IoError>;
 
     /// Makes a folder and its parents; one that exists is fine.
     ///

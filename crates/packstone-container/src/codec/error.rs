@@ -9,7 +9,7 @@ use super::Codec;
 #[non_exhaustive]
 pub enum CodecError {
     /// There is nothing to decode. An empty file is never a complete stream, for no codec.
-    #[error("expected a {codec} stream, found no data")]
+    #[error("expected a stream ({codec}), found no data")]
     Empty {
         /// What was asked for.
         codec: Codec,

@@ -15,8 +15,6 @@ use super::{Codec, CodecError, Stream};
 use crate::Limits;
 
 const MAGIC: [u8; 6] = *b"\xfd7zXZ\0";
-/// lzip files begin so, and the automatic decoder would take them.
-const LZIP: u8 = b'L';
 const ALONE_HEADER: usize = 13;
 /// Dictionary memory that is always granted: twice what the highest preset takes.
 const DICTIONARY: u64 = 128 << 20;
@@ -57,9 +55,8 @@ impl Members for Xz {
         let opened = if at > 0 || first.is_none() || first == Some(MAGIC[0]) {
             expect(codec, src, at, &MAGIC)?;
             Lzma::new_stream_decoder(self.memory, 0)
-        } else if first == Some(LZIP) {
-            return Err(foreign(codec, src, at));
         } else {
+            // The automatic decoder also checks that the header is a likely one; LZMA alone has no magic.
             self.alone = true;
             Lzma::new_auto_decoder(self.memory, 0)
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::{IoError, Kind};
 use crate::path::RelPath;
 use crate::read::ReadAt;
-use crate::root::{Entry, Root, RootMut};
+use crate::root::{Entry, Journal, Root, RootMut};
 
 /// A root whose writing operations fail from the nth on (1 is the first).
 pub struct FaultyRoot<R> {
@@ -55,9 +55,20 @@ impl<R: RootMut> RootMut for FaultyRoot<R> {
         self.inner.create(path, content)
     }
 
-    fn replace(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
-        self.step("replace", path)?;
-        self.inner.replace(path, content)
+    fn replace(&self, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError> {
+        for (path, _) in files {
+            self.step("replace", path)?;
+        }
+        self.inner.replace(files)
+    }
+
+    fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {
+        self.step("create", path)?;
+        self.inner.journal(path)
+    }
+
+    fn journal_is_held(&self, path: &RelPath) -> Result<bool, IoError> {
+        self.inner.journal_is_held(path)
     }
 
     fn create_folder(&self, path: &RelPath) -> Result<(), IoError> {

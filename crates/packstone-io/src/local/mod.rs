@@ -4,6 +4,7 @@
 //! (`openat2` with `RESOLVE_BENEATH`): `..` and links that lead out are refused there, not by comparing texts. Where
 //! the kernel has no such call, a walk by components refuses every link.
 
+mod journal;
 mod open;
 mod publish;
 
@@ -23,7 +24,7 @@ use crate::error::{IoError, Kind};
 use crate::mmap;
 use crate::path::RelPath;
 use crate::read::ReadAt;
-use crate::root::{Entry, EntryKind, Root, RootMut};
+use crate::root::{Entry, EntryKind, Journal, Root, RootMut};
 
 /// Files from this size on are mapped, smaller ones are read.
 const MAP_FROM: u64 = 64 << 10;
@@ -119,8 +120,16 @@ impl RootMut for LocalRoot {
         publish::create(&self.folder, path, content)
     }
 
-    fn replace(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
-        publish::replace(&self.folder, path, content)
+    fn replace(&self, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError> {
+        publish::replace(&self.folder, files)
+    }
+
+    fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {
+        Ok(Box::new(journal::start(&self.folder, path)?))
+    }
+
+    fn journal_is_held(&self, path: &RelPath) -> Result<bool, IoError> {
+        journal::is_held(&self.folder, path)
     }
 
     fn create_folder(&self, path: &RelPath) -> Result<(), IoError> {

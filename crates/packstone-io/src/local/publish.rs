@@ -15,7 +15,7 @@ use crate::path::RelPath;
 /// Start of the names of files in the making; readers ignore them, `repair` removes them.
 pub const TEMPORARY: &str = ".packstone-";
 
-fn folder_of(root: &OwnedFd, path: &RelPath) -> Result<OwnedFd, IoError> {
+pub(super) fn folder_of(root: &OwnedFd, path: &RelPath) -> Result<OwnedFd, IoError> {
     let parent = path.parent().ok_or_else(|| {
         IoError::new(Kind::Invalid, "write", path.to_string(), "the root itself is no file")
     })?;
@@ -74,14 +74,25 @@ pub(super) fn create(root: &OwnedFd, path: &RelPath, content: &[u8]) -> Result<(
     named.map_err(|e| IoError::os("create", path.as_str(), e.into()))
 }
 
-pub(super) fn replace(root: &OwnedFd, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
-    let fault = |e: Errno| IoError::os("replace", path.as_str(), e.into());
-    let folder = folder_of(root, path)?;
-    let mut draft = Draft::write(&folder, path, content)?;
-    rustix::fs::fsync(&draft.file).map_err(fault)?;
-    rustix::fs::renameat(&folder, &draft.name, &folder, path.name()).map_err(fault)?;
-    draft.named = true;
-    rustix::fs::fsync(&folder).map_err(fault)
+pub(super) fn replace(root: &OwnedFd, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError> {
+    let fault = |path: &RelPath, e: Errno| IoError::os("replace", path.as_str(), e.into());
+    let folders: Vec<_> =
+        files.iter().map(|(path, _)| folder_of(root, path)).collect::<Result<_, _>>()?;
+    let mut drafts = Vec::with_capacity(files.len());
+    for ((path, content), folder) in files.iter().zip(&folders) {
+        let draft = Draft::write(folder, path, content)?;
+        rustix::fs::fsync(&draft.file).map_err(|e| fault(path, e))?;
+        drafts.push(draft);
+    }
+    for ((path, _), draft) in files.iter().zip(&mut drafts) {
+        rustix::fs::renameat(draft.folder, &draft.name, draft.folder, path.name())
+            .map_err(|e| fault(path, e))?;
+        draft.named = true;
+    }
+    for ((path, _), folder) in files.iter().zip(&folders) {
+        rustix::fs::fsync(folder).map_err(|e| fault(path, e))?;
+    }
+    Ok(())
 }
 
 pub(super) fn create_folder(root: &OwnedFd, path: &RelPath) -> Result<(), IoError> {

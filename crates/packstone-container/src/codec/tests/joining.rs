@@ -21,6 +21,17 @@ fn members_are_joined_and_counted() {
 }
 
 #[test]
+fn a_total_is_stated_only_where_all_frames_state_their_part() {
+    for codec in [Codec::Lz4Frame, Codec::Zstd] {
+        let sized = encode(Encoding::new(codec), ONE);
+        let without = Sample::named(&format!("{codec} without size")).bytes();
+        for stream in [[&sized[..], &without].concat(), [&without[..], &sized].concat()] {
+            assert_eq!(decode(codec, &stream).unwrap().1.declared_size, None, "{codec}");
+        }
+    }
+}
+
+#[test]
 fn a_second_zlib_stream_is_trailing() {
     for codec in [Codec::Zlib, Codec::Deflate] {
         let (data, stream) = decode(codec, &joined(codec, b"")).unwrap();
