@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-use packstone::json::{Style, Value, write_to};
+use packstone::json::{Object, Style, Value, write_to};
 
 use crate::failure::Failure;
 use crate::sanitize;
@@ -97,6 +97,17 @@ impl Out {
         self.sink.write_all(self.line.as_bytes()).map_err(Failure::Output)
     }
 
+    /// Writes a report of the library as one versioned JSON line of type `kind`.
+    pub(crate) fn versioned(&mut self, kind: &str, report: Value) -> Result<(), Failure> {
+        self.json(&Value::Object(restated([("type", kind.into())], report)))
+    }
+
+    /// Writes the report that ends the output of `command` as one JSON line.
+    pub(crate) fn summary(&mut self, command: &str, report: Value) -> Result<(), Failure> {
+        let head = [("type", "summary".into()), ("command", command.into())];
+        self.json(&Value::Object(restated(head, report)))
+    }
+
     /// Writes bytes as they are.
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.sink.write_all(bytes).map_err(Failure::Output)
@@ -106,6 +117,20 @@ impl Out {
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.sink.flush().map_err(Failure::Output)
     }
+}
+
+/// The members of `report` with others before them and its version.
+fn restated<const N: usize>(head: [(&str, Value); N], report: Value) -> Object {
+    let mut out: Object = head.into_iter().collect();
+    out.insert("schema_version", 1);
+    if let Value::Object(report) = report {
+        for (name, value) in report {
+            if name != *"type" {
+                out.insert(name, value);
+            }
+        }
+    }
+    out
 }
 
 /// Writes a line for people to standard error; where nobody can hear it, nothing is to be done.
