@@ -7,7 +7,10 @@ use packstone::exec::default_threads;
 use packstone::json::Object;
 use packstone::{Error, Kind};
 
-use crate::commands::{completions, dump, formats, head, inspect, man};
+use crate::commands::{
+    bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man, merge,
+    repair, verify,
+};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::hints;
 use crate::output::{Out, Paint, colours, note, note_data};
@@ -33,6 +36,14 @@ enum Command {
     Inspect(inspect::Args),
     Head(head::Args),
     Dump(dump::Args),
+    Verify(verify::Args),
+    Convert(convert::Args),
+    Merge(merge::Args),
+    Repair(repair::Args),
+    Digest(digest::Args),
+    Diff(diff::Args),
+    Bench(bench::Args),
+    Demo(demo::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -69,6 +80,14 @@ fn command(command: &Command, out: &mut Out) -> Outcome {
         Command::Inspect(args) => inspect::run(args, out),
         Command::Head(args) => head::run(args, out),
         Command::Dump(args) => dump::run(args, out),
+        Command::Verify(args) => verify::run(args, out),
+        Command::Convert(args) => convert::run(args, out),
+        Command::Merge(args) => merge::run(args, out),
+        Command::Repair(args) => repair::run(args, out),
+        Command::Digest(args) => digest::run(args, out),
+        Command::Diff(args) => diff::run(args, out),
+        Command::Bench(args) => bench::run(args, out),
+        Command::Demo(args) => demo::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),
     }

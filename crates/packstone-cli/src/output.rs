@@ -74,6 +74,11 @@ impl Out {
         self.json
     }
 
+    /// True where a person looks at it.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     /// Text from data as it may be shown: escaped on a terminal, as it is elsewhere.
     pub(crate) fn data<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.terminal { sanitize::escape(text) } else { Cow::Borrowed(text) }

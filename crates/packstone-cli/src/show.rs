@@ -45,6 +45,12 @@ fn array(value: ValueRef<'_>) -> String {
     format!("[{}{more}]", shown.join(", "))
 }
 
+/// The name of a field; one without letters in quotes.
+pub(crate) fn name(field: &Field) -> String {
+    let name = field.key.to_string();
+    if name.trim().is_empty() { format!("{name:?}") } else { name }
+}
+
 /// The type of a field: `float32[64, 3]`, `str`.
 pub(crate) fn field_type(field: &Field) -> String {
     if field.shape.is_empty() {

@@ -186,7 +186,7 @@ fn print(
         [what.to_owned(), units::count(samples), units::count(shards), units::size(bytes), path]
     };
     table.row(row("from", report.samples, shards, bytes, &args.source.path, out));
-    let written = report.written;
+    let written = &report.written;
     table.row(row("to", written.samples, written.shards, written.bytes, &args.target, out));
     table.print_with_gap(out)?;
     let time = Duration::try_from_secs_f64(report.seconds).unwrap_or_default();

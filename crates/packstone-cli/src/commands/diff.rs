@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
 fn named(args: &Args) -> Result<Option<String>, Error> {
     match (&args.expected.collection, &args.found.collection) {
         (Some(a), Some(b)) if a != b => {
-            let message = format!("expected the same collection on both sides, found {a:?} and {b:?}");
+            let message =
+                format!("expected the same collection on both sides, found {a:?} and {b:?}");
             Err(Error::new(Kind::Unsupported, "cli/usage", Place::default(), message))
         }
         (Some(name), _) | (None, Some(name)) => Ok(Some(name.clone())),

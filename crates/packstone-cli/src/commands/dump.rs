@@ -1,12 +1,14 @@
 //! `packstone dump`: every sample as one line of JSON.
 
-use packstone::model::Finding;
+use std::sync::Arc;
+
+use packstone::ops::Scan;
 
 use crate::address::Address;
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
-use crate::output::{Out, note, note_data};
-use crate::sample::{self, Lines, Reading};
+use crate::output::Out;
+use crate::sample::{self, Lines};
 
 /// Print every sample as a line of JSON, with a SHA-256 of each value.
 #[derive(Debug, clap::Args)]
@@ -39,29 +41,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let opened = args.address.open()?;
     for collection in opened.collections(&args.address, &args.collection)? {
-        let fields = sample::positions(collection.schema(), &args.field)?;
-        let schema = match &fields {
-            Some(fields) => collection.schema().project(fields),
-            None => collection.schema().as_ref().clone(),
-        };
         let end = args.limit.map_or(u64::MAX, |count| args.start.saturating_add(count));
-        let reading = Reading {
-            threads: args.threads.count(),
-            range: args.start..end.min(collection.len()),
-            fields,
-            verify: args.verify,
-            hash: true,
-        };
+        let scan = Scan::new(Arc::clone(&collection))
+            .threads(args.threads.count())
+            .range(args.start..end)
+            .verify(args.verify);
+        let (scan, schema) = sample::project(scan, collection.schema(), &args.field)?;
         let mut lines = Lines::new(collection.name(), &schema, args.values);
-        let notes = sample::read(&collection, &reading, |shard| lines.write(shard, out))?;
-        warn(&notes);
+        sample::read(scan, true, |shard| lines.write(shard, out))?;
     }
     Ok(Exit::Clean)
-}
-
-/// Tells on standard error what was noticed while reading.
-pub(crate) fn warn(notes: &[Finding]) {
-    for finding in notes {
-        note(note_data(&finding.to_string()));
-    }
 }

@@ -1,12 +1,15 @@
 //! `packstone head`: the first samples, for the eye.
 
-use packstone::format::Collection;
+use std::sync::Arc;
 
-use super::dump::warn;
+use packstone::format::Collection;
+use packstone::json::Value;
+use packstone::ops::Scan;
+
 use crate::address::Address;
 use crate::failure::{Exit, Outcome};
 use crate::output::{Out, Paint};
-use crate::sample::{self, Lines, Reading, Shard};
+use crate::sample::{self, Lines, Shard};
 use crate::table::Table;
 use crate::{show, units};
 
@@ -27,22 +30,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let opened = args.address.open()?;
     for collection in opened.collections(&args.address, &[])? {
-        let fields = sample::positions(collection.schema(), &args.field)?;
-        let range = 0..args.limit.min(collection.len());
-        let hash = out.is_json();
-        let reading = Reading { threads: 0, range, fields, verify: false, hash };
-        let notes = if hash {
-            let schema = match &reading.fields {
-                Some(fields) => collection.schema().project(fields),
-                None => collection.schema().as_ref().clone(),
-            };
+        let scan = Scan::new(Arc::clone(&collection)).threads(0).range(0..args.limit);
+        let (scan, schema) = sample::project(scan, collection.schema(), &args.field)?;
+        if out.is_json() {
             let mut lines = Lines::new(collection.name(), &schema, true);
-            sample::read(&collection, &reading, |shard| lines.write(shard, out))?
+            sample::read(scan, true, |shard| lines.write(shard, out))?;
         } else {
             title(collection.as_ref(), out)?;
-            sample::read(&collection, &reading, |shard| print(shard, out))?
-        };
-        warn(&notes);
+            sample::read(scan, false, |shard| print(shard, out))?;
+        }
     }
     Ok(Exit::Clean)
 }
@@ -54,10 +50,10 @@ fn title(collection: &dyn Collection, out: &mut Out) -> Outcome<()> {
 }
 
 fn print(shard: &Shard, out: &mut Out) -> Outcome<()> {
-    let schema = shard.batch.schema();
+    let schema = shard.schema();
     for (index, sample, _) in shard.samples() {
         let metadata = sample.metadata().map(|object| {
-            let text = packstone::json::Value::Object(object.as_ref().clone()).to_string();
+            let text = Value::Object(object.as_ref().clone()).to_string();
             show::shorten(&text, 100)
         });
         let metadata = out.data(metadata.as_deref().unwrap_or_default()).into_owned();
@@ -65,7 +61,7 @@ fn print(shard: &Shard, out: &mut Out) -> Outcome<()> {
         out.line(format!("  {number} {metadata}").trim_end())?;
         let mut table = Table::headless().indented();
         for (field, value) in schema.fields.iter().zip(sample.values()) {
-            let (name, shown) = (field.key.to_string(), show::value(value));
+            let (name, shown) = (show::name(field), show::value(value));
             table.row([
                 format!("  {}", out.data(&name)),
                 show::field_type(field),

@@ -120,7 +120,7 @@ impl Overview<'_> {
     fn print_schema(&self, schema: &Schema, out: &mut Out) -> Outcome<()> {
         let mut table = Table::new(&["field", "type", ">bytes", "metadata"]);
         for field in &schema.fields {
-            let name = field.key.to_string();
+            let name = show::name(field);
             let bytes = if field.varies() { None } else { field.value_bytes() };
             let metadata = match field.metadata.is_empty() {
                 true => String::new(),

@@ -26,11 +26,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let (root, format) = args.address.whole()?.probe()?;
-    let options = MergeOptions {
-        parts: args.part.clone(),
-        expect: args.expect,
-        ..MergeOptions::default()
-    };
+    let options =
+        MergeOptions { parts: args.part.clone(), expect: args.expect, ..MergeOptions::default() };
     let written = format.merge(Arc::clone(&root) as _, &options)?;
     if out.is_json() {
         out.json(&json!({

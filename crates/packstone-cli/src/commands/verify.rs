@@ -2,7 +2,6 @@
 
 use packstone::Kind;
 use packstone::format::AuditOptions;
-use packstone::json;
 use packstone::model::{Finding, Severity};
 use packstone::ops::{VerifyOptions, VerifyReport, verify};
 

@@ -16,27 +16,25 @@ use crate::failure::Outcome;
 
 /// Bytes of values that codecs are measured on.
 const SAMPLE: usize = 16 << 20;
+/// Bytes that the memory is measured on.
+const COPIED: usize = 128 << 20;
 
 /// The rates of copying, hashing and decoding on one thread.
 pub(super) fn rates(collection: &Arc<dyn Collection>, rounds: usize) -> Outcome<Vec<Rate>> {
     let plain = values(collection)?;
+    // Little data is gone through several times, for clocks are coarse.
+    let passes = SAMPLE.div_ceil(plain.len());
     let rate = |what: &str, work: &mut dyn FnMut() -> Outcome<()>| -> Outcome<Rate> {
-        let bytes = plain.len() as u64;
-        let (samples, bytes, time) = median(rounds, || work().map(|()| (0, bytes)))?;
-        Ok(Rate { what: what.to_owned(), threads: 0, samples, bytes, time })
+        let bytes = (plain.len() * passes) as u64;
+        let all = || (0..passes).try_for_each(|_| work()).map(|()| (0, bytes));
+        let (samples, bytes, time) = median(rounds, all)?;
+        Ok(Rate { what: what.to_owned(), threads: 1, samples, bytes, time })
     };
-    let mut copy = vec![0u8; plain.len()];
-    let mut rates = vec![
-        rate("memory copy", &mut || {
-            copy.copy_from_slice(black_box(&plain));
-            black_box(&copy);
-            Ok(())
-        })?,
-        rate("sha256", &mut || {
-            black_box(sha256(&plain));
-            Ok(())
-        })?,
-    ];
+    let mut rates = vec![copying(rounds)?];
+    rates.push(rate("sha256", &mut || {
+        black_box(sha256(&plain));
+        Ok(())
+    })?);
     let (mut decoder, mut out) = (Decoder::new(), AlignedBuf::default());
     for codec in [Codec::Lz4Frame, Codec::Zstd, Codec::Gzip] {
         let mut packed = AlignedBuf::default();
@@ -48,6 +46,18 @@ pub(super) fn rates(collection: &Arc<dyn Collection>, rounds: usize) -> Outcome<
         })?);
     }
     Ok(rates)
+}
+
+/// Copies more than the caches hold.
+fn copying(rounds: usize) -> Outcome<Rate> {
+    let from = vec![1u8; COPIED];
+    let mut to = vec![0u8; COPIED];
+    let (samples, bytes, time) = median(rounds, || {
+        to.copy_from_slice(black_box(&from));
+        black_box(&to);
+        Ok((0, COPIED as u64))
+    })?;
+    Ok(Rate { what: "memory copy".to_owned(), threads: 1, samples, bytes, time })
 }
 
 fn fault(error: packstone_container::codec::CodecError) -> packstone::Error {

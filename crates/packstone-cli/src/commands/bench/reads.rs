@@ -81,16 +81,14 @@ pub(super) fn random(collection: &Arc<dyn Collection>, rounds: usize) -> Outcome
             gather(collection.as_ref(), &[index], None, &mut context).map(|b| black_box(tell(&b)))
         }))
     })?;
-    Ok(Rate { what: "random samples".to_owned(), threads: 0, samples, bytes, time })
+    Ok(Rate { what: "random samples".to_owned(), threads: 1, samples, bytes, time })
 }
 
 fn tell(batch: &Batch) -> (u64, u64) {
     (batch.rows() as u64, batch.value_bytes())
 }
 
-fn add_up(
-    parts: impl Iterator<Item = packstone::Result<(u64, u64)>>,
-) -> Outcome<(u64, u64)> {
+fn add_up(parts: impl Iterator<Item = packstone::Result<(u64, u64)>>) -> Outcome<(u64, u64)> {
     let mut sum = (0u64, 0u64);
     for part in parts {
         interrupt::check()?;
