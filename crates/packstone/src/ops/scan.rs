@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use packstone_container::Limits;
 use packstone_io::{BufferPool, Kind};
 
+use super::shuffle::{Mixer, Random};
 use crate::error::{Error, Place, Result};
 use crate::exec::{Pipeline, default_threads};
 use crate::format::{Collection, ReadContext, ShardRef};
@@ -21,6 +22,7 @@ pub struct Scan {
     fields: Option<Vec<usize>>,
     verify: bool,
     limits: Limits,
+    shuffle: Option<(u64, usize)>,
 }
 
 impl Scan {
@@ -28,15 +30,8 @@ impl Scan {
     pub fn new(collection: Arc<dyn Collection>) -> Self {
         let (threads, range) = (default_threads(), 0..collection.len());
         let limits = Limits::default();
-        Self {
-            collection,
-            threads,
-            window: threads + 2,
-            range,
-            fields: None,
-            verify: false,
-            limits,
-        }
+        let (fields, verify, shuffle) = (None, false, None);
+        Self { collection, threads, window: threads + 2, range, fields, verify, limits, shuffle }
     }
 
     /// Decode on `threads` threads, holding at most `threads + 2` shards; 0 decodes where shards are taken.
@@ -87,11 +82,21 @@ impl Scan {
         self
     }
 
-    /// Shard after shard, in the collection's order.
+    /// In a random order that follows from `seed`: shards are shuffled fully, and [batches](Self::batches) take each
+    /// sample at random from `buffer` that wait (0 and 1 keep the order inside a shard).
+    ///
+    /// Equal seeds give equal orders, with any number of threads. Take another seed for each pass. A decoded shard is
+    /// held while one of its samples waits: memory is about that of `buffer` samples times the logarithm of the samples
+    /// in a shard, and at least that of the shards decoded ahead.
+    #[must_use]
+    pub fn shuffled(mut self, seed: u64, buffer: usize) -> Self {
+        self.shuffle = Some((seed, buffer));
+        self
+    }
+
+    /// Shard after shard, in the collection's order, or shuffled.
     pub fn shards(self) -> Shards {
-        let range = self.range.clone();
-        let listed = self.collection.shards(range.start);
-        self.over(listed, range)
+        self.map_shards(Ok)
     }
 
     /// The given shards, in the given order, whole: what filters and balancing yield.
@@ -99,26 +104,47 @@ impl Scan {
         self,
         shards: impl Iterator<Item = Result<ShardRef>> + Send + 'static,
     ) -> Shards {
-        self.over(Box::new(shards), 0..u64::MAX)
+        self.over(Box::new(shards), 0..u64::MAX, Ok)
     }
 
-    fn over(self, listed: Listing, range: Range<u64>) -> Shards {
+    /// What `work` makes of each shard, in the order of the shards; it runs on the threads that decode.
+    pub fn map_shards<T: Send + 'static>(
+        self,
+        work: impl Fn(Decoded) -> Result<T> + Send + Sync + 'static,
+    ) -> Mapped<T> {
+        let range = self.range.clone();
+        let mut listed = self.collection.shards(range.start);
+        if let Some((seed, _)) = self.shuffle {
+            listed = shuffle_shards(listed, range.end, seed);
+        }
+        self.over(listed, range, work)
+    }
+
+    fn over<T: Send + 'static>(
+        self,
+        listed: Listing,
+        range: Range<u64>,
+        work: impl Fn(Decoded) -> Result<T> + Send + Sync + 'static,
+    ) -> Mapped<T> {
         let pool = BufferPool::new(self.window + self.threads + 1);
         let notes = Arc::new(Mutex::new(Vec::new()));
+        let work = Arc::new(work);
         let make = || {
             let context = ReadContext::new(pool.clone(), self.limits, self.verify);
             let context = Mutex::new(context);
             let (collection, fields) = (Arc::clone(&self.collection), self.fields.clone());
-            let notes = Arc::clone(&notes);
+            let (notes, work, range) = (Arc::clone(&notes), Arc::clone(&work), range.clone());
             move |shard: ShardRef| {
                 let mut context = context.lock().unwrap_or_else(PoisonError::into_inner);
                 let read = collection.read(&shard, fields.as_deref(), &mut context);
                 notes.lock().unwrap_or_else(PoisonError::into_inner).append(&mut context.notes);
-                read.map(|batch| (shard, batch))
+                let batch = read?;
+                let rows = cut(&range, &shard, batch.rows());
+                work(Decoded { shard, batch, rows })
             }
         };
         let pipeline = Pipeline::new(self.threads, self.window, make);
-        Shards { pipeline, listed: Some(listed), range, stop: None, notes }
+        Mapped { pipeline, listed: Some(listed), end: range.end, stop: None, notes }
     }
 
     /// Batches of `size` samples across shard borders; the last one may be short.
@@ -136,17 +162,38 @@ impl Scan {
         };
         let columns = schema.fields.len();
         let builder = BatchBuilder::new(schema, size, BufferPool::new(3 * columns))?;
-        Ok(Batches { shards: self.shards(), builder, size, current: None, failed: None })
+        let mixer = match self.shuffle {
+            // The shards have the seed itself.
+            Some((seed, buffer)) if buffer > 1 => Some(Mixer::new(Random::new(!seed), buffer)),
+            _ => None,
+        };
+        Ok(Batches { shards: self.shards(), builder, size, current: None, mixer, failed: None })
+    }
+}
+
+/// The shards up to the sample `end` in the order of `seed`; an error comes before all of them.
+fn shuffle_shards(listed: Listing, end: u64, seed: u64) -> Listing {
+    let asked = listed.take_while(|shard| shard.as_ref().map_or(true, |shard| shard.first < end));
+    match asked.collect::<Result<Vec<_>>>() {
+        Ok(mut shards) => {
+            Random::new(seed).shuffle(&mut shards);
+            Box::new(shards.into_iter().map(Ok))
+        }
+        Err(error) => Box::new(std::iter::once(Err(error))),
     }
 }
 
 type Listing = Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
 
 /// Decoded shards in order, see [`Scan::shards`].
-pub struct Shards {
-    pipeline: Pipeline<ShardRef, Result<(ShardRef, Batch)>>,
+pub type Shards = Mapped<Decoded>;
+
+/// What was made of each shard, in order, see [`Scan::map_shards`].
+pub struct Mapped<T> {
+    pipeline: Pipeline<ShardRef, Result<T>>,
     listed: Option<Listing>,
-    range: Range<u64>,
+    /// Shards from this sample on are not asked for.
+    end: u64,
     stop: Option<Error>,
     notes: Arc<Mutex<Vec<Finding>>>,
 }
@@ -162,7 +209,15 @@ pub struct Decoded {
     pub rows: Range<usize>,
 }
 
-impl Shards {
+fn cut(range: &Range<u64>, shard: &ShardRef, rows: usize) -> Range<usize> {
+    let inside = |index: u64| {
+        let row = index.saturating_sub(shard.first).min(rows as u64);
+        usize::try_from(row).unwrap_or(rows)
+    };
+    inside(range.start)..inside(range.end)
+}
+
+impl<T: Send + 'static> Mapped<T> {
     /// What was noticed so far and is no error.
     pub fn take_notes(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
@@ -172,7 +227,7 @@ impl Shards {
         while self.pipeline.has_room() {
             let Some(listed) = &mut self.listed else { return };
             match listed.next() {
-                Some(Ok(shard)) if shard.first < self.range.end => self.pipeline.submit(shard),
+                Some(Ok(shard)) if shard.first < self.end => self.pipeline.submit(shard),
                 Some(Err(error)) => {
                     // Reported after the shards that come before it.
                     self.stop = Some(error);
@@ -182,26 +237,15 @@ impl Shards {
             }
         }
     }
-
-    fn cut(&self, shard: &ShardRef, batch: &Batch) -> Range<usize> {
-        let inside = |index: u64| {
-            let row = index.saturating_sub(shard.first).min(batch.rows() as u64);
-            usize::try_from(row).unwrap_or(batch.rows())
-        };
-        inside(self.range.start)..inside(self.range.end)
-    }
 }
 
-impl Iterator for Shards {
-    type Item = Result<Decoded>;
+impl<T: Send + 'static> Iterator for Mapped<T> {
+    type Item = Result<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.refill();
         match self.pipeline.next_result() {
-            Some(result) => Some(result.and_then(|r| r).map(|(shard, batch)| {
-                let rows = self.cut(&shard, &batch);
-                Decoded { shard, batch, rows }
-            })),
+            Some(result) => Some(result.and_then(|r| r)),
             None => self.stop.take().map(Err),
         }
     }
@@ -213,11 +257,21 @@ pub struct Batches {
     builder: BatchBuilder,
     size: usize,
     current: Option<Decoded>,
+    mixer: Option<Mixer>,
     failed: Option<Error>,
 }
 
 impl Batches {
     fn fill(&mut self) -> Result<()> {
+        let Some(mixer) = &mut self.mixer else { return self.fill_in_order() };
+        while self.builder.rows() < self.size {
+            let Some((batch, row)) = mixer.next(&mut self.shards)? else { return Ok(()) };
+            self.builder.push(&batch, row..row + 1)?;
+        }
+        Ok(())
+    }
+
+    fn fill_in_order(&mut self) -> Result<()> {
         while self.builder.rows() < self.size {
             let Some(current) = &mut self.current else {
                 match self.shards.next().transpose()? {
