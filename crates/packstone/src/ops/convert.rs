@@ -11,9 +11,10 @@ use packstone_container::Limits;
 use packstone_container::json::{Object, Value};
 use packstone_io::{BufferPool, Kind, Root, RootMut};
 
-use super::digest::{CollectionDigest, DigestOptions, Level, Tally, digest_collection, hash_shard};
+use super::count_error;
+use super::digest::{CollectionDigest, DigestOptions, Level, Tally, digest_metered, hash_shard};
+use super::meter::Meter;
 use super::scan::Scan;
-use super::{advance, announce, count_error, keep_going};
 use crate::error::{Error, Place, Result};
 use crate::exec::{Progress, default_threads};
 use crate::format::{Collection, Dataset, Format, Plan, Writer, Written};
@@ -168,20 +169,18 @@ pub fn convert(
         return Err(would_lose(format.id(), &fidelity));
     }
     let collections = chosen(source.as_ref(), options)?;
-    for collection in &collections {
-        announce(progress, collection.as_ref());
-    }
+    let samples = collections.iter().fold(0u64, |sum, c| sum.saturating_add(c.len()));
+    // A proof reads everything again.
+    let mut meter = Meter::new(progress, samples.saturating_mul(if options.proof { 2 } else { 1 }));
     let mut writer = format.create(Arc::clone(&target), &plan, &options.options)?;
-    let mut report = ConvertReport { fidelity, ..ConvertReport::default() };
+    let mut report = ConvertReport { fidelity, samples, ..ConvertReport::default() };
     let mut sources = Vec::new();
     for collection in collections {
-        let len = collection.len();
-        sources.extend(copy(collection, writer.as_mut(), options, progress)?);
-        report.samples = report.samples.saturating_add(len);
+        sources.extend(copy(collection, writer.as_mut(), options, &mut meter)?);
     }
     report.written = writer.finish()?;
     if options.proof {
-        report.digests = prove(sources, format, target, &report.fidelity, options, progress)?;
+        report.digests = prove(sources, format, target, &report.fidelity, options, &mut meter)?;
     }
     report.seconds = start.elapsed().as_secs_f64();
     Ok(report)
@@ -192,7 +191,7 @@ fn copy(
     collection: Arc<dyn Collection>,
     writer: &mut dyn Writer,
     options: &ConvertOptions,
-    progress: Option<&Arc<dyn Progress>>,
+    meter: &mut Meter<'_>,
 ) -> Result<Option<CollectionDigest>> {
     let (name, len, proof) = (collection.name().to_owned(), collection.len(), options.proof);
     let mut tally = Tally::new(collection.as_ref());
@@ -204,12 +203,11 @@ fn copy(
     });
     for shard in shards {
         let (shard, digests) = shard?;
-        keep_going(progress)?;
         let batch = slice(shard.batch, shard.rows)?;
         writer.write(&name, &batch)?;
         tally.add(&digests.unwrap_or_default());
         samples = samples.saturating_add(batch.rows() as u64);
-        advance(progress, batch.value_bytes());
+        meter.step(batch.rows(), batch.value_bytes())?;
     }
     if samples != len {
         return Err(count_error(&name, len, samples));
@@ -250,7 +248,7 @@ fn prove(
     target: Arc<dyn RootMut>,
     fidelity: &Fidelity,
     options: &ConvertOptions,
-    progress: Option<&Arc<dyn Progress>>,
+    meter: &mut Meter<'_>,
 ) -> Result<Vec<Proof>> {
     let level = if fidelity.losses.is_empty() {
         Some(Level::Full)
@@ -264,7 +262,7 @@ fn prove(
     let how = DigestOptions { threads: options.threads, limits: options.limits };
     let mut proofs = Vec::new();
     for source in sources {
-        let result = digest_collection(written.collection(&source.name)?, &how, progress)?;
+        let result = digest_metered(written.collection(&source.name)?, &how, meter)?;
         let pair = match level {
             Some(Level::Full) => (&source.full, &result.full),
             Some(Level::Values) => (&source.values, &result.values),

@@ -15,9 +15,10 @@ use packstone_container::Limits;
 use packstone_container::json::{Object, Value};
 
 use super::content::{ContentType, content_bytes};
-use super::digest::{DigestOptions, Level, digest_collection};
+use super::digest::{DigestOptions, Level, digest_metered};
+use super::meter::Meter;
 use super::scan::{Decoded, Scan, Shards};
-use super::{advance, announce, canonical, count_error, keep_going};
+use super::{canonical, count_error};
 use crate::error::{Error, Result};
 use crate::exec::{Progress, default_threads};
 use crate::format::{Collection, Dataset};
@@ -132,7 +133,7 @@ pub fn diff(
             expected.collection(name)?;
         }
     }
-    let mut pairs = Vec::new();
+    let (mut pairs, mut samples) = (Vec::new(), 0u64);
     let mut log =
         Log { collection: String::new(), limit: options.limit, report: DiffReport::default() };
     for name in here.iter().filter(wanted) {
@@ -145,19 +146,23 @@ pub fn diff(
             expected.collection(name).map_err(side("first"))?,
             found.collection(name).map_err(side("second"))?,
         );
-        announce(progress, pair.0.as_ref());
+        samples = samples.saturating_add(match options.ignore_order {
+            true => pair.0.len().saturating_add(pair.1.len()),
+            false => pair.0.len().min(pair.1.len()),
+        });
         pairs.push(pair);
     }
     for name in there.iter().filter(wanted).filter(|name| !here.contains(name)) {
         log.collection.clone_from(name);
         log.about_all("expected no such collection, found one".to_owned());
     }
+    let mut meter = Meter::new(progress, samples);
     for (a, b) in pairs {
         a.name().clone_into(&mut log.collection);
         if options.ignore_order {
-            compare_bags(a, b, options, progress, &mut log)?;
+            compare_bags(a, b, options, &mut meter, &mut log)?;
         } else {
-            compare(a, b, options, progress, &mut log)?;
+            compare(a, b, options, &mut meter, &mut log)?;
         }
     }
     log.report.equal = log.report.differences.is_empty() && log.report.more == 0;
@@ -251,15 +256,15 @@ fn compare_bags(
     a: Arc<dyn Collection>,
     b: Arc<dyn Collection>,
     options: &DiffOptions,
-    progress: Option<&Arc<dyn Progress>>,
+    meter: &mut Meter<'_>,
     log: &mut Log,
 ) -> Result<()> {
     compare_fields(a.as_ref(), b.as_ref(), log);
     compare_lengths(a.as_ref(), b.as_ref(), log);
     let how = DigestOptions { threads: options.threads, limits: options.limits };
     let samples = a.len().min(b.len());
-    let a = digest_collection(a, &how, progress).map_err(side("first"))?;
-    let b = digest_collection(b, &how, progress).map_err(side("second"))?;
+    let a = digest_metered(a, &how, meter).map_err(side("first"))?;
+    let b = digest_metered(b, &how, meter).map_err(side("second"))?;
     let (here, there) = match options.level {
         Level::Values => (a.values_unordered, b.values_unordered),
         Level::Full => (a.full_unordered, b.full_unordered),
@@ -281,7 +286,7 @@ fn compare(
     a: Arc<dyn Collection>,
     b: Arc<dyn Collection>,
     options: &DiffOptions,
-    progress: Option<&Arc<dyn Progress>>,
+    meter: &mut Meter<'_>,
     log: &mut Log,
 ) -> Result<()> {
     let common = compare_fields(a.as_ref(), b.as_ref(), log);
@@ -289,27 +294,33 @@ fn compare(
     let shared = a.len().min(b.len());
     let mut sides =
         [Side::new(a, "first", shared, options), Side::new(b, "second", shared, options)];
+    let mut twins = Twins::default();
     let mut index = 0u64;
     loop {
         let [left, right] = &mut sides;
-        let (Some(x), Some(y)) = (left.next_rows(progress)?, right.next_rows(progress)?) else {
+        let (Some(x), Some(y)) = (left.next_rows()?, right.next_rows()?) else {
             break;
         };
-        keep_going(progress)?;
         let count = x.rows.len().min(y.rows.len());
         for (row, other) in x.rows.by_ref().take(count).zip(y.rows.by_ref()) {
             compare_rows(&common, (&x.batch, row), (&y.batch, other), index, log);
             if options.level == Level::Full {
-                compare_metadata((&x.batch, row), (&y.batch, other), index, log);
+                let (a, b) = (x.batch.metadata(row), y.batch.metadata(other));
+                if !twins.same(a, b) {
+                    log.add(Some(index), None, || explain::metadata(a, b));
+                }
             }
             index = index.saturating_add(1);
         }
+        let bytes =
+            u128::from(x.batch.value_bytes()) * count as u128 / x.batch.rows().max(1) as u128;
+        meter.step(count, u64::try_from(bytes).unwrap_or(u64::MAX))?;
     }
     log.report.samples = log.report.samples.saturating_add(index);
     if index != shared {
         let name = log.collection.clone();
         let [left, right] = &mut sides;
-        let ended = if left.next_rows(progress)?.is_none() { left } else { right };
+        let ended = if left.next_rows()?.is_none() { left } else { right };
         return Err(side(ended.name)(count_error(&name, shared, index)));
     }
     Ok(())
@@ -334,13 +345,10 @@ impl Side {
     }
 
     /// The shard whose rows are next; `None` at the end.
-    fn next_rows(&mut self, progress: Option<&Arc<dyn Progress>>) -> Result<Option<&mut Decoded>> {
+    fn next_rows(&mut self) -> Result<Option<&mut Decoded>> {
         while self.current.as_ref().is_none_or(|current| current.rows.is_empty()) {
             let Some(next) = self.shards.next() else { return Ok(None) };
             let next = next.map_err(side(self.name))?;
-            if self.name == "first" {
-                advance(progress, next.batch.value_bytes());
-            }
             self.current = Some(next);
         }
         Ok(self.current.as_mut())
@@ -365,18 +373,18 @@ fn compare_rows(
     }
 }
 
-fn compare_metadata(a: (&Batch, usize), b: (&Batch, usize), index: u64, log: &mut Log) {
-    let (x, y) = (a.0.metadata(a.1), b.0.metadata(b.1));
-    let same = match (x, y) {
-        (None, None) => true,
-        (Some(x), Some(y)) => Arc::ptr_eq(x, y) || canonical::object(x) == canonical::object(y),
-        _ => false,
-    };
-    if !same {
-        let text = |side: Option<&Arc<Object>>| match side {
-            Some(metadata) => explain::shortened(&canonical::object(metadata)),
-            None => "none".to_owned(),
-        };
-        log.add(Some(index), None, || format!("expected metadata {}, found {}", text(x), text(y)));
+/// The metadata that were last found equal; whole shards share theirs.
+#[derive(Default)]
+struct Twins(Option<[Arc<Object>; 2]>);
+
+impl Twins {
+    fn same(&mut self, a: Option<&Arc<Object>>, b: Option<&Arc<Object>>) -> bool {
+        let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
+        let known = self.0.as_ref().is_some_and(|[x, y]| Arc::ptr_eq(x, a) && Arc::ptr_eq(y, b));
+        let same = known || Arc::ptr_eq(a, b) || canonical::object(a) == canonical::object(b);
+        if same && !known {
+            self.0 = Some([Arc::clone(a), Arc::clone(b)]);
+        }
+        same
     }
 }

@@ -20,8 +20,9 @@ use packstone_container::json::{Object, Value};
 use packstone_io::Kind;
 
 use super::content::{ContentType, content_bytes, is_wide};
+use super::meter::Meter;
 use super::scan::{Decoded, Scan};
-use super::{advance, announce, canonical, count_error, keep_going};
+use super::{canonical, count_error};
 use crate::error::{Error, Place, Result};
 use crate::exec::{Progress, default_threads};
 use crate::format::Collection;
@@ -105,14 +106,22 @@ pub fn digest_collection(
     options: &DigestOptions,
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<CollectionDigest> {
-    announce(progress, collection.as_ref());
+    let mut meter = Meter::new(progress, collection.len());
+    digest_metered(collection, options, &mut meter)
+}
+
+/// [`digest_collection`] as a part of another operation.
+pub(super) fn digest_metered(
+    collection: Arc<dyn Collection>,
+    options: &DigestOptions,
+    meter: &mut Meter<'_>,
+) -> Result<CollectionDigest> {
     let mut tally = Tally::new(collection.as_ref());
     let scan = Scan::new(collection).threads(options.threads).limits(options.limits);
     for hashed in scan.map_shards(|shard| Ok((hash_shard(&shard)?, shard.batch.value_bytes()))) {
         let (samples, bytes) = hashed?;
         tally.add(&samples);
-        advance(progress, bytes);
-        keep_going(progress)?;
+        meter.step(samples.len(), bytes)?;
     }
     tally.finish()
 }

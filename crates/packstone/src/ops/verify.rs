@@ -6,7 +6,7 @@ use std::time::Instant;
 use packstone_container::json::{Object, Value};
 use packstone_io::{BufferPool, Root};
 
-use super::{advance, keep_going};
+use super::meter::keep_going;
 use crate::error::Result;
 use crate::exec::{Pipeline, Progress, default_threads};
 use crate::format::{AuditOptions, AuditTask, Format, ReadContext};
@@ -150,7 +150,10 @@ fn run(
             Some(Ok(found)) => findings.extend(found),
             Some(Err(error)) => findings.push(error.into()),
         }
-        advance(progress, running.pop_front().unwrap_or(0));
+        let bytes = running.pop_front().unwrap_or(0);
+        if let Some(progress) = progress {
+            progress.advance(bytes);
+        }
         keep_going(progress)?;
     }
 }

@@ -158,3 +158,21 @@ fn a_result_that_differs_fails_its_proof() {
     let unproven = ConvertOptions { proof: false, ..options() };
     assert!(run(&forgetful(), &MemoryRoot::new(), &unproven).unwrap().digests.is_empty());
 }
+
+#[test]
+fn progress_counts_reading_and_proof() {
+    for (proof, bytes) in [(false, 100), (true, 200)] {
+        let source = dataset(vec![counted("train", &[3, 2]), counted("test", &[5])]);
+        let (progress, seen) = witness(u64::MAX);
+        let options = ConvertOptions { proof, ..options() };
+        convert(
+            source,
+            &FakeFormat::default(),
+            Arc::new(MemoryRoot::new()),
+            &options,
+            Some(&progress),
+        )
+        .unwrap();
+        assert_eq!(seen.seen(), (bytes, bytes));
+    }
+}

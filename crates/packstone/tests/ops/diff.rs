@@ -214,3 +214,14 @@ fn it_stops_when_asked() {
         diff(a.as_ref(), b.as_ref(), &DiffOptions::default(), Some(&progress)).unwrap_err();
     assert_eq!(stopped.code(), "ops/cancelled");
 }
+
+#[test]
+fn progress_counts_what_is_compared() {
+    for (ignore_order, bytes) in [(false, 70), (true, 170)] {
+        let (a, b) = (dataset(vec![counted("a", &[3, 4])]), dataset(vec![counted("a", &[10])]));
+        let (progress, seen) = witness(u64::MAX);
+        let options = DiffOptions { ignore_order, ..DiffOptions::default() };
+        diff(a.as_ref(), b.as_ref(), &options, Some(&progress)).unwrap();
+        assert_eq!(seen.seen(), (bytes, bytes));
+    }
+}

@@ -217,7 +217,7 @@ fn progress_is_told_in_bytes_of_values() {
     let (progress, seen) = witness(99);
     digest_collection(counted("a", &[10]).arc(), &DigestOptions::default(), Some(&progress))
         .unwrap();
-    assert_eq!(seen.seen(), (0, 100), "no total where texts vary");
+    assert_eq!(seen.seen(), (100, 100));
 }
 
 #[test]

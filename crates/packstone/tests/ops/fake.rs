@@ -270,6 +270,10 @@ impl Format for FakeFormat {
         Ok(Box::new(FakeWriter { root, batches, store, patience, forgets }))
     }
 
+    fn part(&self, _root: Arc<dyn RootMut>, _name: &str) -> Result<Box<dyn Writer>> {
+        unreachable!("no test writes parts")
+    }
+
     fn audit(&self, _root: Arc<dyn Root>, _options: &AuditOptions) -> Result<Audit> {
         Ok(std::mem::take(&mut self.audit.lock().unwrap()))
     }

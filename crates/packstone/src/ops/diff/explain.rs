@@ -1,5 +1,10 @@
 //! Says how two values differ, in a few words however large they are.
 
+use std::sync::Arc;
+
+use packstone_container::json::Object;
+
+use super::super::canonical;
 use crate::model::{DType, ValueRef};
 
 /// Characters of a text that are shown.
@@ -53,8 +58,17 @@ fn elements(expected: ValueRef<'_>, found: ValueRef<'_>, first: usize, size: usi
     format!("expected {} at {place:?}, found {}{others}", show(expected), show(found))
 }
 
+/// `expected X, found Y` for what is said about a sample.
+pub(super) fn metadata(expected: Option<&Arc<Object>>, found: Option<&Arc<Object>>) -> String {
+    let text = |side: Option<&Arc<Object>>| match side {
+        Some(metadata) => shortened(&canonical::object(metadata)),
+        None => "none".to_owned(),
+    };
+    format!("expected metadata {}, found {}", text(expected), text(found))
+}
+
 /// The start of a long text.
-pub(super) fn shortened(text: &str) -> String {
+fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
