@@ -11,7 +11,6 @@
 //! `docs/digest.md` defines it for other programs, with a worked example. Shard layout, compression, file names, the
 //! order of fields and the name of the collection are not content.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::Limits;
@@ -119,31 +118,55 @@ pub(super) fn digest_metered(
     let mut tally = Tally::new(collection.as_ref());
     let scan = Scan::new(collection).threads(options.threads).limits(options.limits);
     for hashed in scan.map_shards(|shard| Ok((hash_shard(&shard)?, shard.batch.value_bytes()))) {
-        let (samples, bytes) = hashed?;
-        tally.add(&samples);
-        meter.step(samples.len(), bytes)?;
+        let (hashed, bytes) = hashed?;
+        tally.add(&hashed);
+        meter.step(hashed.samples, bytes)?;
     }
     tally.finish()
 }
 
-/// The digests of one sample.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SampleDigest {
-    values: [u8; 32],
-    full: [u8; 32],
+/// The digests of some samples, made on the thread that decoded them.
+#[derive(Default)]
+pub(super) struct Hashed {
+    samples: usize,
+    values: Part,
+    full: Part,
+}
+
+/// The digests of one level, one after another, and their sum.
+#[derive(Default)]
+struct Part {
+    digests: Vec<u8>,
+    /// Big-endian.
+    sum: [u8; 32],
+}
+
+impl Part {
+    fn push(&mut self, digest: &[u8]) {
+        self.digests.extend_from_slice(digest);
+        add(&mut self.sum, digest);
+    }
+}
+
+/// Adds modulo 2^256.
+fn add(sum: &mut [u8; 32], other: &[u8]) {
+    let mut carry = 0;
+    for (to, from) in sum.iter_mut().zip(other).rev() {
+        let [low, high] = (u16::from(*to) + u16::from(*from) + carry).to_le_bytes();
+        *to = low;
+        carry = u16::from(high);
+    }
 }
 
 /// The digests of the rows of a shard that are asked for.
-pub(super) fn hash_shard(shard: &Decoded) -> Result<Vec<SampleDigest>> {
-    hash_rows(&shard.batch, shard.rows.clone())
-}
-
-fn hash_rows(batch: &Batch, rows: Range<usize>) -> Result<Vec<SampleDigest>> {
+pub(super) fn hash_shard(shard: &Decoded) -> Result<Hashed> {
+    let batch = &shard.batch;
     let heads = heads(batch);
     let mut opening = SAMPLE.to_vec();
     put(&mut opening, heads.len());
-    let mut known: Option<(Option<&Arc<Object>>, Vec<u8>)> = None;
-    let hash = |row| {
+    let mut hashed = Hashed { samples: shard.rows.len(), ..Hashed::default() };
+    let mut about = About::default();
+    for row in shard.rows.clone() {
         let mut hasher = Hasher::new(Algorithm::Sha256);
         hasher.update(&opening);
         for head in &heads {
@@ -153,30 +176,39 @@ fn hash_rows(batch: &Batch, rows: Range<usize>) -> Result<Vec<SampleDigest>> {
                 Error::new(Kind::Invalid, "model/column_mismatch", Place::default(), message)
             })?;
             let bytes = content_bytes(&head.dtype, bytes);
-            let wide = is_wide(&head.dtype, bytes);
-            hasher.update(if wide { &head.wide } else { &head.usual });
+            hasher.update(if is_wide(&head.dtype, bytes) { &head.wide } else { &head.usual });
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         }
-        let mut values = [0; 32];
-        values.iter_mut().zip(hasher.finish()).for_each(|(to, from)| *to = from);
-        // Most rows share the metadata of the row before.
-        let metadata = batch.metadata(row);
-        let same = |before: &Option<&Arc<Object>>| match (before, metadata) {
+        let values = hasher.finish();
+        let mut hasher = Hasher::new(Algorithm::Sha256);
+        hasher.update(SAMPLE_FULL);
+        hasher.update(&values);
+        hasher.update(about.spell(batch.metadata(row)));
+        hashed.values.push(&values);
+        hashed.full.push(&hasher.finish());
+    }
+    Ok(hashed)
+}
+
+/// The spelled metadata of the last row; most rows share those of the row before.
+#[derive(Default)]
+struct About<'a>(Option<(Option<&'a Arc<Object>>, Vec<u8>)>);
+
+impl<'a> About<'a> {
+    fn spell(&mut self, metadata: Option<&'a Arc<Object>>) -> &[u8] {
+        let known = self.0.as_ref().is_some_and(|(before, _)| match (before, metadata) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (a, b) => a.is_none() && b.is_none(),
-        };
-        if !known.as_ref().is_some_and(|(before, _)| same(before)) {
+        });
+        if !known {
             let text = metadata.map_or_else(|| "{}".to_owned(), |m| canonical::object(m));
-            let mut tail = Vec::with_capacity(text.len().saturating_add(8));
-            put_text(&mut tail, &text);
-            known = Some((metadata, tail));
+            let mut spelled = Vec::new();
+            put_text(&mut spelled, &text);
+            self.0 = Some((metadata, spelled));
         }
-        let tail = known.as_ref().map_or(&[][..], |(_, tail)| tail);
-        let full = sha256(&[SAMPLE_FULL, &values, tail].concat());
-        Ok(SampleDigest { values, full })
-    };
-    rows.map(hash).collect()
+        self.0.as_ref().map_or(&[], |(_, spelled)| spelled)
+    }
 }
 
 /// What comes before the bytes of a field, the same in all rows.
@@ -241,12 +273,10 @@ impl Tally {
     }
 
     /// Takes in the next samples.
-    pub(super) fn add(&mut self, samples: &[SampleDigest]) {
-        for sample in samples {
-            self.values.add(&sample.values);
-            self.full.add(&sample.full);
-        }
-        self.samples += samples.len() as u64;
+    pub(super) fn add(&mut self, next: &Hashed) {
+        self.values.add(&next.values);
+        self.full.add(&next.full);
+        self.samples += next.samples as u64;
     }
 
     /// The digests, where all samples came.
@@ -278,15 +308,9 @@ impl Running {
         Self { ordered, count, sum: [0; 32] }
     }
 
-    fn add(&mut self, digest: &[u8; 32]) {
-        self.ordered.update(digest);
-        let mut carry = 0;
-        for (to, from) in self.sum.iter_mut().zip(digest).rev() {
-            let sum = u16::from(*to) + u16::from(*from) + carry;
-            let [low, high] = sum.to_le_bytes();
-            *to = low;
-            carry = u16::from(high);
-        }
+    fn add(&mut self, part: &Part) {
+        self.ordered.update(&part.digests);
+        add(&mut self.sum, &part.sum);
     }
 
     fn finish(self) -> (String, String) {

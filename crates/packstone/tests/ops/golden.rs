@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::fake::{counted, dataset};
 use packstone::format::{Dataset, Format};
 use packstone::formats::sedpack::Sedpack;
 use packstone::json::Value;
@@ -367,4 +368,17 @@ fn a_fault_in_the_source_publishes_nothing() {
         }
     }
     assert!(refused > 15, "{refused}");
+}
+
+#[test]
+fn empty_collections_are_converted_and_proven() {
+    let source =
+        dataset(vec![counted("train", &[3, 2]), counted("test", &[]), counted("holdout", &[0, 0])]);
+    let root = Arc::new(MemoryRoot::new());
+    let options = ConvertOptions { proof: true, threads: 1, ..Default::default() };
+    let report =
+        convert(source, &Sedpack, Arc::clone(&root) as Arc<dyn RootMut>, &options, None).unwrap();
+    assert_eq!((report.samples, report.written.samples), (5, 5));
+    assert_eq!(report.digests[0].source.name, "train");
+    assert!(verify(&Sedpack, root, &VerifyOptions::default(), None).unwrap().is_clean());
 }
