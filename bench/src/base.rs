@@ -15,7 +15,7 @@ use crate::figures::Set;
 use crate::measure::{Done, line, median};
 
 /// Prints `memcpy`, `sha256` and, for compressed sets, `decode` and `encode`.
-pub fn measure(set: &Set, runs: usize) -> Result<()> {
+pub(crate) fn measure(set: &Set, runs: usize) -> Result<()> {
     let (files, codec) = shards(set)?;
     let plain = decode_all(&files, codec)?;
     let total = |all: &[Buf]| all.iter().map(|b| b.len() as u64).sum::<u64>();

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use packstone::format::{AuditOptions, Collection, Dataset, Format, ReadContext};
+use packstone::format::{Collection, Dataset, ReadContext};
 use packstone::formats::sedpack::Sedpack;
 use packstone::formats::sedpack::options::{FillerOptions, Structure};
 use packstone::formats::sedpack::reader::SedpackDataset;
 use packstone::formats::sedpack::writer::{Filler, create};
 use packstone::model::Batch;
-use packstone::ops::{Scan, gather, verify};
+use packstone::ops::{Scan, VerifyOptions, gather, verify};
 use packstone::{Limits, LocalRoot, RelPath, Result, Root, RootMut};
 
 use crate::measure::{Done, Figure};
@@ -20,7 +20,7 @@ const BATCH: usize = 256;
 const RANDOM: u64 = 2_000;
 
 /// All figures by name.
-pub const ALL: &[(&str, Figure)] = &[
+pub(crate) const ALL: &[(&str, Figure)] = &[
     ("write", write),
     ("examples", examples),
     ("batches", batches),
@@ -29,12 +29,12 @@ pub const ALL: &[(&str, Figure)] = &[
 ];
 
 /// One dataset of the benchmarks.
-pub struct Set {
+pub(crate) struct Set {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     folder: PathBuf,
     /// The open dataset.
-    pub dataset: Arc<SedpackDataset>,
+    pub(crate) dataset: Arc<SedpackDataset>,
     samples: u64,
     example_bytes: u64,
     memory: std::sync::OnceLock<Vec<Batch>>,
@@ -42,7 +42,7 @@ pub struct Set {
 
 impl Set {
     /// Opens the set that `make_data.py` wrote.
-    pub fn open(data: &Path, name: &str, compression: &str) -> Result<Self> {
+    pub(crate) fn open(data: &Path, name: &str, compression: &str) -> Result<Self> {
         let folder = data.join(format!("{name}-{}", compression.to_lowercase()));
         let root = Arc::new(LocalRoot::open(&folder)?);
         let dataset = Arc::new(SedpackDataset::open(root, &Limits::default())?);
@@ -54,17 +54,17 @@ impl Set {
     }
 
     /// The compression as Sedpack names it.
-    pub fn compression(&self) -> &'static str {
+    pub(crate) fn compression(&self) -> &'static str {
         self.dataset.document().compression.name()
     }
 
     /// The root of the dataset.
-    pub fn root(&self) -> Result<Arc<dyn Root>> {
+    pub(crate) fn root(&self) -> Result<Arc<dyn Root>> {
         Ok(Arc::new(LocalRoot::open(&self.folder)?))
     }
 
     /// The only split.
-    pub fn train(&self) -> Result<Arc<dyn Collection>> {
+    pub(crate) fn train(&self) -> Result<Arc<dyn Collection>> {
         self.dataset.collection("train")
     }
 
@@ -128,13 +128,8 @@ fn batches(set: &Set, threads: usize) -> Result<Done> {
 
 /// The whole check: checksums, decoding, counts.
 fn check(set: &Set, threads: usize) -> Result<Done> {
-    let report = verify::verify(
-        &Sedpack as &dyn Format,
-        set.root()?,
-        &AuditOptions::default(),
-        threads,
-        None,
-    )?;
+    let options = VerifyOptions { threads, ..VerifyOptions::default() };
+    let report = verify(&Sedpack, set.root()?, &options, None)?;
     assert!(report.is_clean(), "the benchmark's data is damaged");
     let files = walk(&set.folder);
     Ok(Done { samples: set.samples, bytes: files, seconds: None })

@@ -10,20 +10,20 @@ use packstone_container::json;
 use crate::figures::Set;
 
 /// What one run did.
-pub struct Done {
+pub(crate) struct Done {
     /// Samples that were handled.
-    pub samples: u64,
+    pub(crate) samples: u64,
     /// Bytes that were handled.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Seconds, where the run timed a part of itself.
-    pub seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
 }
 
 /// One run in one mode, which is a number of threads.
-pub type Figure = fn(&Set, usize) -> Result<Done>;
+pub(crate) type Figure = fn(&Set, usize) -> Result<Done>;
 
 /// Measures a figure in all modes and prints the best by its median.
-pub fn figure(set: &Set, what: &str, runs: usize, figure: Figure) -> Result<()> {
+pub(crate) fn figure(set: &Set, what: &str, runs: usize, figure: Figure) -> Result<()> {
     let mut best: Option<(f64, usize, Vec<f64>, Done)> = None;
     for threads in [0, 1, 2, 3] {
         let mut seconds = Vec::new();
@@ -48,7 +48,7 @@ pub fn figure(set: &Set, what: &str, runs: usize, figure: Figure) -> Result<()> 
 }
 
 /// Prints one line.
-pub fn line(set: &Set, what: &str, seconds: f64, done: &Done, mode: &str, runs: &[f64]) {
+pub(crate) fn line(set: &Set, what: &str, seconds: f64, done: &Done, mode: &str, runs: &[f64]) {
     let runs: Vec<Value> = runs.iter().map(|s| Value::from(*s)).collect();
     let line = json!({
         "what": what,
@@ -66,7 +66,7 @@ pub fn line(set: &Set, what: &str, seconds: f64, done: &Done, mode: &str, runs: 
 }
 
 /// The middle value.
-pub fn median(values: &mut [f64]) -> f64 {
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
