@@ -19,6 +19,7 @@ pub fn check(root: &dyn RootMut) {
     root.create_folder(&path("a/b")).unwrap();
     root.create(&file, b"one").unwrap();
     root.persist(&file).unwrap();
+    root.persist(&path("a/b")).unwrap();
     assert_eq!(root.create(&file, b"two").unwrap_err().kind(), Kind::Exists);
     assert_eq!(&root.read(&file).unwrap()[..], b"one");
     root.replace(&[(file.clone(), b"three".to_vec())]).unwrap();
@@ -42,7 +43,9 @@ pub fn check(root: &dyn RootMut) {
     assert_eq!(root.lock(Duration::from_millis(20)).err().unwrap().kind(), Kind::Conflict);
     drop(held);
     drop(root.lock(Duration::ZERO).unwrap());
+    assert!(root.remove_folder(&path("a/b")).is_err());
     root.remove(&file).unwrap();
+    root.remove_folder(&path("a/b")).unwrap();
     assert_eq!(root.remove(&file).unwrap_err().kind(), Kind::NotFound);
 }
 

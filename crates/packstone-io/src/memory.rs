@@ -114,11 +114,19 @@ impl RootMut for MemoryRoot {
     }
 
     fn persist(&self, path: &RelPath) -> Result<(), IoError> {
-        self.map().contains_key(path).then_some(()).ok_or_else(|| missing("sync", path))
+        let known = self.map().keys().any(|file| file.starts_with(path));
+        known.then_some(()).ok_or_else(|| missing("sync", path))
     }
 
     fn remove(&self, path: &RelPath) -> Result<(), IoError> {
         self.map().remove(path).map(|_| ()).ok_or_else(|| missing("remove", path))
+    }
+
+    fn remove_folder(&self, path: &RelPath) -> Result<(), IoError> {
+        if self.map().keys().any(|file| file.starts_with(path)) {
+            return Err(IoError::new(Kind::Io, "remove", path.as_str(), "the folder is not empty"));
+        }
+        Ok(())
     }
 
     fn lock(&self, patience: Duration) -> Result<Box<dyn Send>, IoError> {

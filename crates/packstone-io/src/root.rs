@@ -110,7 +110,7 @@ pub trait RootMut: Root {
     /// `Denied`, `Io`.
     fn create_folder(&self, path: &RelPath) -> Result<(), IoError>;
 
-    /// Puts a created file and the name it has on the disk.
+    /// Puts a created file, or a folder with the names in it, on the disk.
     ///
     /// # Errors
     /// `NotFound`, `Io`.
@@ -121,6 +121,12 @@ pub trait RootMut: Root {
     /// # Errors
     /// `NotFound`, `Denied`, `Io`.
     fn remove(&self, path: &RelPath) -> Result<(), IoError>;
+
+    /// Removes a folder that has nothing in it.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io` where something is in it.
+    fn remove_folder(&self, path: &RelPath) -> Result<(), IoError>;
 
     /// Takes the one writer's lock of this root, waiting at most `patience`. A dead process holds no lock.
     ///

@@ -7,6 +7,6 @@ mod golden;
 mod mutate;
 mod snapshot;
 
-pub use golden::{Case, bad_cases, good_cases, golden_folder};
+pub use golden::{Case, bad_cases, golden_folder, good_cases};
 pub use mutate::{cut_points, flip_points};
 pub use snapshot::{Snapshot, copy_folder};

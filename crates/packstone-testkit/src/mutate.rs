@@ -2,7 +2,8 @@
 
 /// `count` lengths below `len`, spread from nothing to one byte short.
 pub fn cut_points(len: usize, count: usize) -> Vec<usize> {
-    let mut points: Vec<usize> = (0..count).map(|n| len.saturating_sub(1) * n / count.max(1)).collect();
+    let mut points: Vec<usize> =
+        (0..count).map(|n| len.saturating_sub(1) * n / count.max(1)).collect();
     points.push(len.saturating_sub(1));
     points.dedup();
     points

@@ -108,10 +108,7 @@ impl Error {
 
     /// The same error with its cause.
     #[must_use]
-    pub fn because(
-        mut self,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Self {
+    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
     }

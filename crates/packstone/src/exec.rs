@@ -30,7 +30,31 @@ pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// Runs `work` on each item, on up to `threads` threads at once, and waits for all of them.
+///
+/// # Errors
+/// The first error in the order of the items.
+pub fn for_each<T: Sync>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> Result<()> + Sync,
+) -> Result<()> {
+    let each = items.len().div_ceil(threads.max(1)).max(1);
+    std::thread::scope(|scope| {
+        let work = &work;
+        let parts: Vec<_> = items
+            .chunks(each)
+            .map(|part| scope.spawn(move || part.iter().try_for_each(work)))
+            .collect();
+        let results: Vec<_> =
+            parts.into_iter().map(|part| part.join().unwrap_or_else(|_| Err(died()))).collect();
+        results.into_iter().collect()
+    })
+}
+
 type Work<T, R> = dyn Fn(T) -> R + Send + Sync;
+/// Where jobs wait, and what does them, in a pipeline without threads.
+type Inline<T, R> = (Receiver<(u64, T)>, Arc<Work<T, R>>);
 
 /// Runs jobs on threads and returns their results in the order of submission.
 ///
@@ -44,7 +68,7 @@ pub struct Pipeline<T, R> {
     submitted: u64,
     taken: u64,
     window: u64,
-    inline: Option<(Receiver<(u64, T)>, Arc<Work<T, R>>)>,
+    inline: Option<Inline<T, R>>,
 }
 
 impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
@@ -58,14 +82,15 @@ impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
         let mut handles = Vec::new();
         for _ in 0..threads {
             let (work, todo, done) = (make(), todo.clone(), done.clone());
-            let spawned = std::thread::Builder::new().name("packstone".to_owned()).spawn(move || {
-                for (number, job) in todo {
-                    let result = catch_unwind(AssertUnwindSafe(|| work(job)));
-                    if done.send((number, result)).is_err() {
-                        return; // nobody waits any more
+            let spawned =
+                std::thread::Builder::new().name("packstone".to_owned()).spawn(move || {
+                    for (number, job) in todo {
+                        let result = catch_unwind(AssertUnwindSafe(|| work(job)));
+                        if done.send((number, result)).is_err() {
+                            return; // nobody waits any more
+                        }
                     }
-                }
-            });
+                });
             // Fewer threads than asked for still do all the work; with none it is done inline.
             handles.extend(spawned);
         }
@@ -188,7 +213,8 @@ mod tests {
     fn a_panic_becomes_an_error_and_dropping_joins() {
         let mut pipeline = Pipeline::new(2, 4, || |n: u32| assert!(n != 1, "on purpose"));
         (0..3).for_each(|n| pipeline.submit(n));
-        let codes: Vec<_> = (0..3).map(|_| pipeline.next_result().unwrap().map_err(|e| e.code())).collect();
+        let codes: Vec<_> =
+            (0..3).map(|_| pipeline.next_result().unwrap().map_err(|e| e.code())).collect();
         assert_eq!(codes, [Ok(()), Err("exec/thread_died"), Ok(())]);
         drop(pipeline);
     }

@@ -45,7 +45,18 @@ pub trait Format: Sync {
     ///
     /// # Errors
     /// `Exists`, `Invalid`, `Denied`, `Io`.
-    fn create(&self, root: Arc<dyn RootMut>, plan: &Plan, options: &Object) -> Result<Box<dyn Writer>>;
+    fn create(
+        &self,
+        root: Arc<dyn RootMut>,
+        plan: &Plan,
+        options: &Object,
+    ) -> Result<Box<dyn Writer>>;
+
+    /// Starts a worker's part of a dataset that exists: invisible until [`Format::merge`].
+    ///
+    /// # Errors
+    /// Those of [`Format::open`]; `Exists` where there is a part of that name; `Unsupported`.
+    fn part(&self, root: Arc<dyn RootMut>, name: &str) -> Result<Box<dyn Writer>>;
 
     /// Prepares a check of a whole dataset.
     ///
@@ -127,7 +138,12 @@ pub trait Collection: Send + Sync {
     ///
     /// # Errors
     /// `NotFound`, `Corrupt`, `Limit`, with the file and the record.
-    fn read(&self, shard: &ShardRef, fields: Option<&[usize]>, context: &mut ReadContext) -> Result<Batch>;
+    fn read(
+        &self,
+        shard: &ShardRef,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch>;
 }
 
 /// A shard as its dataset lists it: the unit in which samples are read.
@@ -222,6 +238,9 @@ pub struct Audit {
     pub documents: u64,
 }
 
+/// Does one part of a check.
+pub type Check = Box<dyn FnOnce(&mut ReadContext) -> Vec<Finding> + Send>;
+
 /// One independent part of a check.
 pub struct AuditTask {
     /// The bytes it will read, for progress.
@@ -229,14 +248,30 @@ pub struct AuditTask {
     /// Samples that it covers.
     pub samples: u64,
     /// Does it.
-    pub run: Box<dyn FnOnce(&mut ReadContext) -> Vec<Finding> + Send>,
+    pub run: Check,
+}
+
+/// Where a part comes from.
+#[derive(Clone, Debug)]
+pub enum PartSource {
+    /// The part of this name in the dataset's root.
+    Named(String),
+    /// A file in the dataset's root.
+    File(RelPath),
+    /// A document from elsewhere.
+    Document {
+        /// What to call it in messages.
+        label: String,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
 }
 
 /// How to join parts.
 #[derive(Clone, Debug, Default)]
 pub struct MergeOptions {
-    /// Names of the parts; empty for all that are there.
-    pub parts: Vec<String>,
+    /// The parts; empty for all that are there.
+    pub parts: Vec<PartSource>,
     /// How many parts there must be, where known.
     pub expect: Option<usize>,
     /// How much a document may ask for.

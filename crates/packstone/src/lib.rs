@@ -26,9 +26,7 @@ pub mod model;
 pub mod ops;
 pub mod registry;
 
-
 pub use error::{Error, Place, Result};
 pub use packstone_container::{Limits, json};
 pub use packstone_io::{Kind, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
 pub use registry::open;
-

@@ -86,6 +86,11 @@ impl<R: RootMut> RootMut for FaultyRoot<R> {
         self.inner.remove(path)
     }
 
+    fn remove_folder(&self, path: &RelPath) -> Result<(), IoError> {
+        self.step("remove", path)?;
+        self.inner.remove_folder(path)
+    }
+
     fn lock(&self, patience: Duration) -> Result<Box<dyn Send>, IoError> {
         self.inner.lock(patience)
     }

@@ -141,7 +141,11 @@ impl RootMut for LocalRoot {
     }
 
     fn remove(&self, path: &RelPath) -> Result<(), IoError> {
-        publish::remove(&self.folder, path)
+        publish::remove(&self.folder, path, AtFlags::empty())
+    }
+
+    fn remove_folder(&self, path: &RelPath) -> Result<(), IoError> {
+        publish::remove(&self.folder, path, AtFlags::REMOVEDIR)
     }
 
     fn lock(&self, patience: Duration) -> Result<Box<dyn Send>, IoError> {

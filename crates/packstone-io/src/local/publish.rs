@@ -112,19 +112,12 @@ pub(super) fn create_folder(root: &OwnedFd, path: &RelPath) -> Result<(), IoErro
 pub(super) fn persist(root: &OwnedFd, path: &RelPath) -> Result<(), IoError> {
     let fault = |e: Errno| IoError::os("sync", path.as_str(), e.into());
     let file = beneath(root, path, OFlags::RDONLY)?;
-    rustix::fs::fsync(&file).map_err(fault)?;
-    match path.parent() {
-        Some(parent) => {
-            let folder = beneath(root, &parent, OFlags::RDONLY | OFlags::DIRECTORY)?;
-            rustix::fs::fsync(&folder).map_err(fault)
-        }
-        None => Ok(()),
-    }
+    rustix::fs::fsync(&file).map_err(fault)
 }
 
-pub(super) fn remove(root: &OwnedFd, path: &RelPath) -> Result<(), IoError> {
+pub(super) fn remove(root: &OwnedFd, path: &RelPath, flags: AtFlags) -> Result<(), IoError> {
     let folder = folder_of(root, path)?;
-    rustix::fs::unlinkat(&folder, path.name(), AtFlags::empty())
+    rustix::fs::unlinkat(&folder, path.name(), flags)
         .map_err(|e| IoError::os("remove", path.as_str(), e.into()))
 }
 

@@ -30,7 +30,9 @@ impl Batch {
         if columns.len() != schema.fields.len() || columns.iter().any(|c| c.rows() != rows) {
             let found: Vec<_> = columns.iter().map(Column::rows).collect();
             let fields = schema.fields.len();
-            return Err(mismatch(format!("expected {fields} columns of {rows} rows, found {found:?}")));
+            return Err(mismatch(format!(
+                "expected {fields} columns of {rows} rows, found {found:?}"
+            )));
         }
         Ok(Self { schema, rows, columns, metadata: Vec::new() })
     }
@@ -40,6 +42,11 @@ impl Batch {
     pub fn with_metadata(mut self, metadata: Arc<Object>) -> Self {
         self.metadata = if metadata.is_empty() { Vec::new() } else { vec![(self.rows, metadata)] };
         self
+    }
+
+    /// Takes the metadata of `other`, which has as many rows.
+    pub(crate) fn copy_metadata(&mut self, other: &Self) {
+        self.metadata.clone_from(&other.metadata);
     }
 
     /// Number of rows.
@@ -73,9 +80,40 @@ impl Batch {
         (0..self.rows).map(|row| Sample { batch: self, row })
     }
 
+    /// The rows of `rows` as a batch of their own, without a copy of their values.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where there are fewer.
+    pub fn slice(&self, rows: Range<usize>) -> Result<Self> {
+        let columns = self.columns.iter().map(|column| {
+            let short =
+                || mismatch(format!("expected at least {} rows, found {}", rows.end, self.rows));
+            column.slice(rows.clone()).ok_or_else(short)
+        });
+        let mut slice =
+            Self::new(Arc::clone(&self.schema), rows.len(), columns.collect::<Result<_>>()?)?;
+        for (range, object) in self.metadata_runs() {
+            if range.end > rows.start && range.start < rows.end {
+                slice.metadata.push((range.end.min(rows.end) - rows.start, Arc::clone(object)));
+            }
+        }
+        Ok(slice)
+    }
+
+    /// Neighbouring rows that share their metadata, in order; empty objects stand for none.
+    pub fn metadata_runs(&self) -> impl Iterator<Item = (Range<usize>, &Arc<Object>)> {
+        let starts = std::iter::once(0).chain(self.metadata.iter().map(|(end, _)| *end));
+        self.metadata.iter().zip(starts).map(|((end, object), start)| (start..*end, object))
+    }
+
+    /// Bytes of the values of `rows`.
+    pub fn bytes_of(&self, rows: Range<usize>) -> u64 {
+        self.columns.iter().map(|c| c.total(rows.clone()) as u64).sum()
+    }
+
     /// Bytes of all values.
     pub fn value_bytes(&self) -> u64 {
-        self.columns.iter().map(|c| c.total(0..self.rows) as u64).sum()
+        self.bytes_of(0..self.rows)
     }
 }
 
@@ -190,7 +228,8 @@ impl BatchBuilder {
                 to.width = None;
             }
             to.data.set_len(start.saturating_add(more))?;
-            let copied = to.data.get_mut(start..).is_some_and(|out| from.copy_to(rows.clone(), out));
+            let copied =
+                to.data.get_mut(start..).is_some_and(|out| from.copy_to(rows.clone(), out));
             if !copied {
                 return Err(mismatch("rows outside of their column".to_owned()));
             }
@@ -241,7 +280,8 @@ impl BatchBuilder {
             }
             .ok_or_else(|| mismatch("rows of another width".to_owned()))
         });
-        let mut batch = Batch::new(Arc::clone(&self.schema), rows, columns.collect::<Result<_>>()?)?;
+        let mut batch =
+            Batch::new(Arc::clone(&self.schema), rows, columns.collect::<Result<_>>()?)?;
         batch.metadata = std::mem::take(&mut self.metadata);
         Ok(batch)
     }

@@ -27,18 +27,22 @@ enum Layout {
 impl Column {
     /// Rows of `width` bytes, one after another; `None` where `data` has another length.
     pub fn dense(data: Buf, width: usize, rows: usize) -> Option<Self> {
-        (width.checked_mul(rows)? == data.len())
-            .then_some(Self { data, layout: Layout::Dense { width }, rows })
+        (width.checked_mul(rows)? == data.len()).then_some(Self {
+            data,
+            layout: Layout::Dense { width },
+            rows,
+        })
     }
 
     /// Rows of `width` bytes at `starts`; `None` where one lies outside of `data`.
     pub fn scattered(data: Buf, starts: Vec<usize>, width: usize) -> Option<Self> {
         let last = data.len().checked_sub(width)?;
         let rows = starts.len();
-        starts
-            .iter()
-            .all(|s| *s <= last)
-            .then_some(Self { data, layout: Layout::Scattered { starts, width }, rows })
+        starts.iter().all(|s| *s <= last).then_some(Self {
+            data,
+            layout: Layout::Scattered { starts, width },
+            rows,
+        })
     }
 
     /// Rows of any length, one after another, each ending at its `ends`; `None` where these do not cover `data` in order.
@@ -72,7 +76,8 @@ impl Column {
                 start..start.checked_add(*width)?
             }
             Layout::Ragged { ends } => {
-                let start = row.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied())?;
+                let start =
+                    row.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied())?;
                 start..*ends.get(row)?
             }
             Layout::ScatteredRagged { spans } => spans.get(row)?.clone(),
@@ -92,6 +97,29 @@ impl Column {
     /// All bytes where rows of one width lie one after another: `[rows, …]` in C order.
     pub fn as_dense(&self) -> Option<&Buf> {
         matches!(self.layout, Layout::Dense { .. }).then_some(&self.data)
+    }
+
+    /// The rows of `rows` as a column of their own, without a copy of their bytes; `None` where there are fewer.
+    pub fn slice(&self, rows: Range<usize>) -> Option<Self> {
+        if rows.start > rows.end || rows.end > self.rows {
+            return None;
+        }
+        let count = rows.len();
+        match &self.layout {
+            Layout::Dense { width } => {
+                let span = rows.start.checked_mul(*width)?..rows.end.checked_mul(*width)?;
+                Self::dense(self.data.slice(span)?, *width, count)
+            }
+            Layout::Scattered { starts, width } => {
+                let layout =
+                    Layout::Scattered { starts: starts.get(rows)?.to_vec(), width: *width };
+                Some(Self { data: self.data.clone(), layout, rows: count })
+            }
+            _ => {
+                let spans = rows.map(|row| self.span(row)).collect::<Option<Vec<_>>>()?;
+                Self::scattered_ragged(self.data.clone(), spans)
+            }
+        }
     }
 
     /// Bytes of `rows` in sum.

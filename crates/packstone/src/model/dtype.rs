@@ -93,7 +93,8 @@ impl DType {
     /// NumPy's name: `float32`, and its `str` form for dates and fixed text (`<M8[ns]`, `<U5`).
     pub fn name(&self) -> Cow<'static, str> {
         use DType::*;
-        let unit = |u: &Option<TimeUnit>| u.as_ref().map(|u| format!("[{}]", u.0)).unwrap_or_default();
+        let unit =
+            |u: &Option<TimeUnit>| u.as_ref().map(|u| format!("[{}]", u.0)).unwrap_or_default();
         Cow::Borrowed(match self {
             Bool => "bool",
             Int8 => "int8",
@@ -162,7 +163,9 @@ impl DType {
             "uint8" | "ubyte" | "B" | "u1" => UInt8,
             "uint16" | "ushort" | "H" | "u2" => UInt16,
             "uint32" | "uintc" | "I" | "u4" => UInt32,
-            "uint64" | "uint" | "uintp" | "ulong" | "ulonglong" | "L" | "Q" | "P" | "N" | "u8" => UInt64,
+            "uint64" | "uint" | "uintp" | "ulong" | "ulonglong" | "L" | "Q" | "P" | "N" | "u8" => {
+                UInt64
+            }
             "float16" | "half" | "e" | "f2" => Float16,
             "float32" | "single" | "f" | "f4" => Float32,
             "float64" | "double" | "float" | "d" | "f8" => Float64,
@@ -192,7 +195,10 @@ impl DType {
             // NumPy keeps the size of an item in 31 bits.
             digits.parse::<u32>().ok().filter(|n| plain && *n > 0 && *n < (1 << 29))
         };
-        size('U').map(Self::FixedText).or_else(|| size('S').map(Self::FixedBytes)).or_else(|| size('V').map(Self::Void))
+        size('U')
+            .map(Self::FixedText)
+            .or_else(|| size('S').map(Self::FixedBytes))
+            .or_else(|| size('V').map(Self::Void))
     }
 
     /// The type that content of this type has in a content digest: what a container adds is taken away.
@@ -240,7 +246,20 @@ mod tests {
 
     #[test]
     fn what_has_no_fixed_bytes_is_refused() {
-        for text in ["object", "O", "str_", "unicode", "U", "U0", "S99999999999", "M8[xx]", "M8[", "bfloat16", "", "f3"] {
+        for text in [
+            "object",
+            "O",
+            "str_",
+            "unicode",
+            "U",
+            "U0",
+            "S99999999999",
+            "M8[xx]",
+            "M8[",
+            "bfloat16",
+            "",
+            "f3",
+        ] {
             assert_eq!(DType::from_numpy(text), None, "{text}");
         }
     }
@@ -248,7 +267,19 @@ mod tests {
     #[test]
     fn type_strings_read_back() {
         use DType::*;
-        for dtype in [Bool, Int8, UInt8, Int32, UInt64, Float16, Float64, Float128, Complex64, Complex128, FixedText(3)] {
+        for dtype in [
+            Bool,
+            Int8,
+            UInt8,
+            Int32,
+            UInt64,
+            Float16,
+            Float64,
+            Float128,
+            Complex64,
+            Complex128,
+            FixedText(3),
+        ] {
             assert_eq!(DType::from_numpy(&dtype.numpy_str()), Some(dtype));
         }
     }

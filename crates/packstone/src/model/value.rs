@@ -33,7 +33,12 @@ impl ValueRef<'_> {
         let Some((dim, inner)) = shape.split_first() else { return self.element(bytes) };
         let count = usize::try_from(*dim).unwrap_or(0).max(1);
         let each = (bytes.len() / count).max(1);
-        bytes.chunks(each).take(count).map(|part| self.nested(inner, part)).collect::<Vec<_>>().into()
+        bytes
+            .chunks(each)
+            .take(count)
+            .map(|part| self.nested(inner, part))
+            .collect::<Vec<_>>()
+            .into()
     }
 
     fn element(&self, bytes: &[u8]) -> Value {

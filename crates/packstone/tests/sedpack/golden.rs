@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packstone::format::{Collection, Dataset};
+use packstone::format::Dataset;
 use packstone::formats::sedpack::document::DatasetInfo;
 use packstone::formats::sedpack::parts::list::ShardsList;
 use packstone::formats::sedpack::reader::SedpackDataset;
@@ -22,11 +22,22 @@ fn open(case: &Case) -> SedpackDataset {
 fn assert_value(found: ValueRef<'_>, expected: &Value, place: &str) {
     let declared = expected.get("as_declared").unwrap_or(expected);
     let text = |name: &str| declared.get(name).unwrap().as_str().unwrap();
-    assert_eq!(hash(found.bytes), text("sha256"), "{place}: bytes {:?}", found.to_json().to_string());
+    assert_eq!(
+        hash(found.bytes),
+        text("sha256"),
+        "{place}: bytes {:?}",
+        found.to_json().to_string()
+    );
     assert_eq!(found.dtype.name(), text("dtype"), "{place}");
     assert_eq!(Some(found.bytes.len() as u64), declared.get("nbytes").unwrap().as_u64(), "{place}");
-    let shape: Vec<u64> =
-        declared.get("shape").unwrap().as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+    let shape: Vec<u64> = declared
+        .get("shape")
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|n| n.as_u64().unwrap())
+        .collect();
     match found.dtype {
         // The library's bytes object is described by its length.
         DType::Bytes => assert_eq!(shape, [found.bytes.len() as u64], "{place}"),
@@ -56,14 +67,21 @@ fn read_case(case: &Case, threads: usize) {
             let shards = expected.get("shards").unwrap().as_array().unwrap();
             let shard = &shards[usize::try_from(decoded.shard.number).unwrap()];
             let files = shard.get("file_infos").unwrap().as_array().unwrap();
-            assert_eq!(files[0].get("file_path").unwrap().as_str(), Some(decoded.shard.path.as_str()));
+            assert_eq!(
+                files[0].get("file_path").unwrap().as_str(),
+                Some(decoded.shard.path.as_str())
+            );
             let metadata = Value::Object(decoded.shard.metadata.as_ref().clone());
             assert_eq!(&metadata, shard.get("custom_metadata").unwrap());
             for sample in decoded.batch.samples() {
                 let names = decoded.batch.schema().fields.iter().map(|f| f.key.to_string());
                 for (at, name) in names.enumerate() {
                     let place = format!("{} example {index} attribute {name:?}", case.name);
-                    assert_value(sample.value(at).unwrap(), examples[index].get(&name).unwrap(), &place);
+                    assert_value(
+                        sample.value(at).unwrap(),
+                        examples[index].get(&name).unwrap(),
+                        &place,
+                    );
                 }
                 index += 1;
             }
@@ -87,7 +105,12 @@ fn root_checksums_are_those_of_the_library() {
     for case in good_cases("sedpack") {
         let found: Vec<Value> =
             open(&case).metadata_checksums().unwrap().into_iter().map(Value::from).collect();
-        assert_eq!(case.expected.get("root_checksums"), Some(&Value::Array(found)), "{}", case.name);
+        assert_eq!(
+            case.expected.get("root_checksums"),
+            Some(&Value::Array(found)),
+            "{}",
+            case.name
+        );
     }
 }
 

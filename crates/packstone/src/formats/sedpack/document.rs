@@ -47,8 +47,14 @@ pub struct DatasetInfo {
     pub notes: Vec<Finding>,
 }
 
-const METADATA: [&str; 6] =
-    ["description", "dataset_license", "dataset_version", "download_from", "custom_metadata", "sedpack_version"];
+const METADATA: [&str; 6] = [
+    "description",
+    "dataset_license",
+    "dataset_version",
+    "download_from",
+    "custom_metadata",
+    "sedpack_version",
+];
 const STRUCTURE: [&str; 5] = [
     "saved_data_description",
     "compression",
@@ -148,7 +154,8 @@ impl DatasetInfo {
         let text = |name: &str, default: &str| {
             metadata.get(name).cloned().unwrap_or_else(|| Value::from(default))
         };
-        let custom = metadata.get("custom_metadata").cloned().unwrap_or_else(|| Object::new().into());
+        let custom =
+            metadata.get("custom_metadata").cloned().unwrap_or_else(|| Object::new().into());
         let mut about = Object::new();
         about.insert("description", text("description", ""));
         about.insert("dataset_license", text("dataset_license", DEFAULT_LICENSE));
@@ -179,7 +186,15 @@ impl DatasetInfo {
         structure.insert("hash_checksum_algorithms", Value::Array(names));
         document.insert("dataset_structure", structure);
         document.insert("splits", Object::new());
-        Self { document, schema, compression, shard_type, examples_per_shard, algorithms, ..Self::empty() }
+        Self {
+            document,
+            schema,
+            compression,
+            shard_type,
+            examples_per_shard,
+            algorithms,
+            ..Self::empty()
+        }
     }
 }
 

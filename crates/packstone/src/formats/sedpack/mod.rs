@@ -15,24 +15,29 @@
 //!
 //! Rules are those of the public specification; where the original library differs, the modules say so.
 
+pub mod audit;
 pub mod codes;
 pub mod document;
 pub mod layout;
+pub mod options;
 pub mod parts;
 pub mod reader;
 pub mod schema;
+pub mod writer;
 
 use std::sync::Arc;
 
 use packstone_container::Limits;
-use packstone_container::json::Object;
+use packstone_container::json::{Object, Style, Value};
 use packstone_io::{Kind, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    Audit, AuditOptions, Dataset, Format, MergeOptions, Plan, RepairOptions, RepairReport, Writer, Written,
+    Audit, AuditOptions, Dataset, Format, MergeOptions, Plan, RepairOptions, RepairReport, Writer,
+    Written,
 };
 use crate::model::Fidelity;
+use options::FillerOptions;
 
 /// The format, see [the module](self).
 #[derive(Debug)]
@@ -48,13 +53,7 @@ impl Format for Sedpack {
     }
 
     fn write_options(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("shard_type", "fb (default), npz or tfrec"),
-            ("compression", "\"\" (default for npz and tfrec), BZ2, GZIP, LZMA, LZ4 (default for fb), ZIP, ZLIB, ZSTD"),
-            ("hashes", "checksum algorithms, sha256 by default"),
-            ("examples_per_shard", "examples in a full shard, 256 by default"),
-            ("sedpack_version", "the version that readers must have, 0.2.0 by default; 0.1.4 has the same layout"),
-        ]
+        options::NAMES
     }
 
     fn recognizes(&self, root: &dyn Root) -> Result<bool> {
@@ -69,27 +68,72 @@ impl Format for Sedpack {
         Ok(Arc::new(reader::SedpackDataset::open(root, limits)?))
     }
 
-    fn fidelity(&self, _plan: &Plan, _options: &Object) -> Result<Fidelity> {
-        Err(unfinished())
+    fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity> {
+        let structure = structure(plan, options)?;
+        schema::check_writable(&plan.schema, structure.shard_type)?;
+        collections(plan)?;
+        // Within the format everything is kept: values, attribute and shard metadata, and what the dataset says.
+        Ok(Fidelity::default())
     }
 
-    fn create(&self, _root: Arc<dyn RootMut>, _plan: &Plan, _options: &Object) -> Result<Box<dyn Writer>> {
-        Err(unfinished())
+    fn create(
+        &self,
+        root: Arc<dyn RootMut>,
+        plan: &Plan,
+        options: &Object,
+    ) -> Result<Box<dyn Writer>> {
+        let structure = structure(plan, options)?;
+        collections(plan)?;
+        let about = match &plan.source {
+            Some(("sedpack", native)) => reader::about(native),
+            _ => Object::new(),
+        };
+        writer::create(root.as_ref(), Arc::clone(&plan.schema), &structure, &about)?;
+        let seed = options.get("seed").and_then(Value::as_u64);
+        let filler = FillerOptions { seed, ..FillerOptions::default() };
+        Ok(Box::new(writer::Filler::open_created(root, filler)?))
     }
 
-    fn audit(&self, _root: Arc<dyn Root>, _options: &AuditOptions) -> Result<Audit> {
-        Err(unfinished())
+    fn audit(&self, root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit> {
+        audit::audit(root, options)
     }
 
-    fn merge(&self, _root: Arc<dyn RootMut>, _options: &MergeOptions) -> Result<Written> {
-        Err(unfinished())
+    fn part(&self, root: Arc<dyn RootMut>, name: &str) -> Result<Box<dyn Writer>> {
+        Ok(Box::new(writer::PartFiller::open(root, name, FillerOptions::default())?))
     }
 
-    fn repair(&self, _root: Arc<dyn RootMut>, _options: &RepairOptions) -> Result<RepairReport> {
-        Err(unfinished())
+    fn merge(&self, root: Arc<dyn RootMut>, options: &MergeOptions) -> Result<Written> {
+        parts::merge::merge(&root, options)
+    }
+
+    fn repair(&self, root: Arc<dyn RootMut>, options: &RepairOptions) -> Result<RepairReport> {
+        parts::repair::repair(&root, options)
     }
 }
 
-fn unfinished() -> Error {
-    Error::new(Kind::Unsupported, "sedpack/unfinished", Place::default(), "not built yet")
+/// What a new dataset takes from its source where that is Sedpack too, from `options`, and by default.
+fn structure(plan: &Plan, options: &Object) -> Result<options::Structure> {
+    let mut structure = options::Structure::default();
+    if let Some(("sedpack", native)) = &plan.source {
+        let text =
+            packstone_container::json::write(&Value::Object(native.clone()), &Style::COMPACT);
+        let source = document::DatasetInfo::parse(text.as_bytes(), &Limits::default())?;
+        structure.shard_type = source.shard_type;
+        structure.compression = source.compression;
+        structure.algorithms = source.algorithms;
+        structure.examples_per_shard = source.examples_per_shard.max(1);
+    }
+    structure.with(options)
+}
+
+/// Checks that the collections of a new dataset can be splits.
+fn collections(plan: &Plan) -> Result<()> {
+    match plan.collections.iter().find(|(name, _)| !layout::SPLITS.contains(&name.as_str())) {
+        Some((name, _)) => {
+            let message =
+                format!("expected collections of {}, found {name:?}", layout::SPLITS.join(", "));
+            Err(Error::new(Kind::Unsupported, codes::UNKNOWN_SPLIT, Place::default(), message))
+        }
+        None => Ok(()),
+    }
 }

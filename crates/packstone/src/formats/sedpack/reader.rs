@@ -181,7 +181,12 @@ impl Collection for Split {
         }
         let batch = self.format.decode(&shard.path, file, fields, context)?;
         if batch.rows() as u64 != shard.rows {
-            return Err(count_error(Place::file(&shard.path), "examples", shard.rows, batch.rows() as u64));
+            return Err(count_error(
+                Place::file(&shard.path),
+                "examples",
+                shard.rows,
+                batch.rows() as u64,
+            ));
         }
         Ok(batch.with_metadata(Arc::clone(&shard.metadata)))
     }

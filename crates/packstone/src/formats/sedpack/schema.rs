@@ -112,9 +112,16 @@ impl Compression {
 ///
 /// # Errors
 /// `sedpack/unknown_dtype` where no reader could make sense of it.
-pub fn field(name: &str, dtype: &str, shape: Vec<u64>, metadata: Object, place: &Place) -> Result<Field> {
+pub fn field(
+    name: &str,
+    dtype: &str,
+    shape: Vec<u64>,
+    metadata: Object,
+    place: &Place,
+) -> Result<Field> {
     let refuse = |found: String| {
-        let message = format!("expected a dtype with fixed bytes, str, bytes or int, found {found}");
+        let message =
+            format!("expected a dtype with fixed bytes, str, bytes or int, found {found}");
         Error::new(Kind::Invalid, codes::UNKNOWN_DTYPE, place.clone().field(name), message)
     };
     let parsed = match dtype {
@@ -126,8 +133,14 @@ pub fn field(name: &str, dtype: &str, shape: Vec<u64>, metadata: Object, place: 
     };
     let field = Field { key: Key::new(name), dtype: parsed, shape, metadata };
     if !field.varies() && field.value_bytes().is_none_or(|n| n > i64::MAX.unsigned_abs()) {
-        let message = format!("expected a value size that fits 64 bits, found shape {:?}", field.shape);
-        return Err(Error::new(Kind::Invalid, codes::SCHEMA_INVALID, place.clone().field(name), message));
+        let message =
+            format!("expected a value size that fits 64 bits, found shape {:?}", field.shape);
+        return Err(Error::new(
+            Kind::Invalid,
+            codes::SCHEMA_INVALID,
+            place.clone().field(name),
+            message,
+        ));
     }
     Ok(field)
 }
@@ -140,7 +153,9 @@ pub fn attribute_name(field: &Field) -> &str {
 /// The `dtype` text that a new dataset gives a field.
 pub fn attribute_dtype(dtype: &DType) -> String {
     match dtype {
-        DType::DateTime(_) | DType::TimeDelta(_) => dtype.name().replacen("<M8", "datetime64", 1).replacen("<m8", "timedelta64", 1),
+        DType::DateTime(_) | DType::TimeDelta(_) => {
+            dtype.name().replacen("<M8", "datetime64", 1).replacen("<m8", "timedelta64", 1)
+        }
         other => other.name().trim_start_matches(['<', '|']).to_owned(),
     }
 }
@@ -159,12 +174,18 @@ pub fn align(field: &Field) -> usize {
 /// `sedpack/not_writable`, naming the field and the reason.
 pub fn check_writable(schema: &Schema, shard_type: ShardType) -> Result<()> {
     let mut seen = Vec::new();
-    let longest = schema.fields.iter().map(|f| attribute_name(f).chars().count()).max().unwrap_or(0);
+    let longest =
+        schema.fields.iter().map(|f| attribute_name(f).chars().count()).max().unwrap_or(0);
     let prefix = format!("len{}", "_".repeat(longest));
     for field in &schema.fields {
         let name = attribute_name(field);
         let refuse = |why: String| {
-            Err(Error::new(Kind::Unsupported, codes::NOT_WRITABLE, Place::default().field(name), why))
+            Err(Error::new(
+                Kind::Unsupported,
+                codes::NOT_WRITABLE,
+                Place::default().field(name),
+                why,
+            ))
         };
         if field.key.parts().len() != 1 {
             return refuse("expected a field without nesting, found a nested key".to_owned());
@@ -173,10 +194,16 @@ pub fn check_writable(schema: &Schema, shard_type: ShardType) -> Result<()> {
             return refuse("expected each attribute name once, found it twice".to_owned());
         }
         if field.shape.contains(&0) {
-            return refuse(format!("expected dimensions above zero, found shape {:?}", field.shape));
+            return refuse(format!(
+                "expected dimensions above zero, found shape {:?}",
+                field.shape
+            ));
         }
         if matches!(field.dtype, DType::Str | DType::Int) && !field.shape.is_empty() {
-            return refuse(format!("expected a scalar {}, found shape {:?}", field.dtype, field.shape));
+            return refuse(format!(
+                "expected a scalar {}, found shape {:?}",
+                field.dtype, field.shape
+            ));
         }
         if field.dtype == DType::BFloat16 {
             return refuse("expected a dtype that NumPy knows, found bfloat16".to_owned());
@@ -184,11 +211,18 @@ pub fn check_writable(schema: &Schema, shard_type: ShardType) -> Result<()> {
         match shard_type {
             ShardType::Fb => {}
             ShardType::Npz if ["file", "allow_pickle"].contains(&name) => {
-                return refuse("expected a name that NumPy's writer can take, found one of its parameters".to_owned());
+                return refuse(
+                    "expected a name that NumPy's writer can take, found one of its parameters"
+                        .to_owned(),
+                );
             }
             // The offsets array of another attribute would have this name.
-            ShardType::Npz if name.strip_prefix(&prefix).is_some_and(|n| schema.position(n).is_some()) => {
-                return refuse("expected a name apart from the offsets arrays, found one of theirs".to_owned());
+            ShardType::Npz
+                if name.strip_prefix(&prefix).is_some_and(|n| schema.position(n).is_some()) =>
+            {
+                return refuse(
+                    "expected a name apart from the offsets arrays, found one of theirs".to_owned(),
+                );
             }
             ShardType::Npz => {}
             ShardType::Tfrec => {
@@ -200,7 +234,9 @@ pub fn check_writable(schema: &Schema, shard_type: ShardType) -> Result<()> {
                 };
                 if !carried {
                     let found = format!("{} of shape {:?}", field.dtype, field.shape);
-                    return refuse(format!("expected a dtype that tfrec shards keep, found {found}"));
+                    return refuse(format!(
+                        "expected a dtype that tfrec shards keep, found {found}"
+                    ));
                 }
             }
         }

@@ -70,7 +70,9 @@ pub fn convert(from: &DType, to: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Opt
         return Some(true);
     }
     let size = usize::try_from(from.size()?).ok().filter(|n| *n > 0)?;
-    if let (DType::FixedText(_), DType::FixedText(_)) | (DType::FixedBytes(_), DType::FixedBytes(_)) = (from, to) {
+    if let (DType::FixedText(_), DType::FixedText(_))
+    | (DType::FixedBytes(_), DType::FixedBytes(_)) = (from, to)
+    {
         return pad(size, usize::try_from(to.size()?).ok()?, bytes, out);
     }
     class(from).and(class(to))?;
@@ -177,7 +179,10 @@ fn write(dtype: &DType, number: Number, out: &mut Vec<u8>) -> Option<bool> {
             let (_, bits) = class(dtype)?;
             let n = match number {
                 Number::Whole(n) => n,
-                #[expect(clippy::cast_possible_truncation, reason = "saturates; compared afterwards")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "saturates; compared afterwards"
+                )]
                 _ => real as i128,
             };
             let size = usize::try_from(bits / 8).ok()?;
@@ -199,7 +204,10 @@ mod tests {
     fn the_safe_rule_is_numpys() {
         use DType::*;
         // np.can_cast(a, b) of NumPy 2.4
-        let types = [Bool, UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, Float16, Float32, Float64, Complex64, Complex128];
+        let types = [
+            Bool, UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, Float16, Float32,
+            Float64, Complex64, Complex128,
+        ];
         let table = [
             "11111111111111",
             "01111011111111",
@@ -233,13 +241,22 @@ mod tests {
             let exact = convert(&from, &to, bytes, &mut out)?;
             Some((out, exact))
         };
-        assert_eq!(run(Float64, Float32, &0.5f64.to_le_bytes()), Some((0.5f32.to_le_bytes().to_vec(), true)));
-        assert_eq!(run(Float64, Float32, &0.1f64.to_le_bytes()), Some((0.1f32.to_le_bytes().to_vec(), false)));
+        assert_eq!(
+            run(Float64, Float32, &0.5f64.to_le_bytes()),
+            Some((0.5f32.to_le_bytes().to_vec(), true))
+        );
+        assert_eq!(
+            run(Float64, Float32, &0.1f64.to_le_bytes()),
+            Some((0.1f32.to_le_bytes().to_vec(), false))
+        );
         assert_eq!(run(Int64, UInt8, &7i64.to_le_bytes()), Some((vec![7], true)));
         assert_eq!(run(Int64, UInt8, &300i64.to_le_bytes()), Some((vec![44], false)));
-        assert_eq!(run(Float64, Int32, &1.5f64.to_le_bytes()), Some((1i32.to_le_bytes().to_vec(), false)));
-        assert_eq!(run(UInt64, Float64, &(1u64 << 53 | 1).to_le_bytes()).unwrap().1, false);
-        assert_eq!(run(Float64, Float32, &f64::NAN.to_le_bytes()).unwrap().1, true);
+        assert_eq!(
+            run(Float64, Int32, &1.5f64.to_le_bytes()),
+            Some((1i32.to_le_bytes().to_vec(), false))
+        );
+        assert!(!run(UInt64, Float64, &(1u64 << 53 | 1).to_le_bytes()).unwrap().1);
+        assert!(run(Float64, Float32, &f64::NAN.to_le_bytes()).unwrap().1);
         assert_eq!(run(FixedBytes(3), FixedBytes(2), b"ab\0abc"), Some((b"abab".to_vec(), false)));
         assert_eq!(run(Str, Bytes, b""), None);
     }

@@ -13,7 +13,8 @@ use crate::model::{Batch, Column, DType, Field, Schema};
 
 /// The rows and the wanted columns of a shard; they share its bytes.
 pub fn decode(shard: &ShardBytes<'_>) -> Result<(usize, Vec<Column>)> {
-    let index = flatshard::read(&shard.bytes, shard.schema.fields.len()).map_err(|e| flat_error(&e, shard))?;
+    let index = flatshard::read(&shard.bytes, shard.schema.fields.len())
+        .map_err(|e| flat_error(&e, shard))?;
     let fields = shard.wanted.iter().filter_map(|at| Some((*at, shard.schema.fields.get(*at)?)));
     let columns = fields.map(|(at, field)| column(shard, &index, at, field));
     Ok((index.examples, columns.collect::<Result<_>>()?))
@@ -66,7 +67,8 @@ fn column(shard: &ShardBytes<'_>, index: &Index, at: usize, field: &Field) -> Re
 
 /// The error for text that is not UTF-8.
 pub fn utf8_error(error: std::str::Utf8Error, place: Place) -> Error {
-    let message = format!("expected UTF-8, found another byte at {} of the text", error.valid_up_to());
+    let message =
+        format!("expected UTF-8, found another byte at {} of the text", error.valid_up_to());
     Error::new(Kind::Corrupt, codes::INVALID_UTF8, place, message)
 }
 
@@ -82,7 +84,8 @@ pub fn encode(parts: &[Batch], schema: &Schema, out: &mut AlignedBuf) -> Result<
         parts.iter().flat_map(|part| (0..part.rows()).map(move |row| (part, row))).collect();
     let aligns: Vec<usize> = schema.fields.iter().map(align).collect();
     let value = |example: usize, attribute: usize| {
-        let bytes = rows.get(example).and_then(|(part, row)| part.columns().get(attribute)?.bytes(*row));
+        let bytes =
+            rows.get(example).and_then(|(part, row)| part.columns().get(attribute)?.bytes(*row));
         bytes.unwrap_or_default()
     };
     Ok(flatshard::write(rows.len(), &aligns, value, out)?)

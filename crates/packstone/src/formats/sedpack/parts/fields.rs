@@ -1,7 +1,9 @@
 //! What the two control documents share: strict reading with places, coercions, unknown keys.
 
 use packstone_container::Limits;
-use packstone_container::json::{self, At, NonFinite, NoteKind, Object, ReadOptions, ShapeError, Style, Value};
+use packstone_container::json::{
+    self, At, NonFinite, NoteKind, Object, ReadOptions, ShapeError, Style, Value,
+};
 use packstone_io::Kind;
 
 use super::super::codes;
@@ -50,7 +52,8 @@ impl Notes {
     pub fn integer(&mut self, at: At<'_>) -> Result<i64> {
         let lax = at.lax_i64().map_err(|e| shape_error(e, &self.place))?;
         if lax.coerced {
-            let message = format!("expected an integer, found {} (read as {})", at.value(), lax.value);
+            let message =
+                format!("expected an integer, found {} (read as {})", at.value(), lax.value);
             self.add(Severity::Warning, codes::LOOSE_VALUE, at, message);
         }
         Ok(lax.value)
@@ -60,7 +63,8 @@ impl Notes {
     pub fn count(&mut self, at: Option<At<'_>>) -> Result<u64> {
         let Some(at) = at else { return Ok(0) };
         let n = self.integer(at)?;
-        u64::try_from(n).map_err(|_| shape_error(at.unexpected("a count of zero or more"), &self.place))
+        u64::try_from(n)
+            .map_err(|_| shape_error(at.unexpected("a count of zero or more"), &self.place))
     }
 }
 
@@ -76,7 +80,9 @@ pub fn read(bytes: &[u8], limits: &Limits, notes: &mut Notes) -> Result<Value> {
     })?;
     for note in document.notes {
         let (code, what) = match note.kind {
-            NoteKind::DuplicateKey => (codes::DUPLICATE_KEY, "expected each key once, found it again"),
+            NoteKind::DuplicateKey => {
+                (codes::DUPLICATE_KEY, "expected each key once, found it again")
+            }
             _ => (codes::LOOSE_VALUE, "expected a JSON number, found NaN or an infinity"),
         };
         let place = notes.place.clone().json(note.path).at(note.offset as u64);
@@ -89,7 +95,9 @@ pub fn read(bytes: &[u8], limits: &Limits, notes: &mut Notes) -> Result<Value> {
 pub fn shape_error(error: ShapeError, place: &Place) -> Error {
     let message = match &error {
         ShapeError::Missing { .. } => "expected this member, found none".to_owned(),
-        ShapeError::Unexpected { expected, found, .. } => format!("expected {expected}, found {found}"),
+        ShapeError::Unexpected { expected, found, .. } => {
+            format!("expected {expected}, found {found}")
+        }
         other => other.to_string(),
     };
     Error::new(Kind::Invalid, codes::SCHEMA_INVALID, place.clone().json(error.path()), message)

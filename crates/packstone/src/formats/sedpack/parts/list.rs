@@ -10,6 +10,7 @@
 //! Members with their default value are omitted at every level, except `relative_path_self` and `file_infos`. In
 //! `dataset_info.json` pointers are written in full.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use packstone_container::Limits;
@@ -126,18 +127,26 @@ pub struct ShardEntry {
 }
 
 impl ShardEntry {
-    fn parse(at: At<'_>, notes: &mut Notes) -> Result<Self> {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// `schema_invalid`, `path_escape`.
+    pub fn parse(at: At<'_>, notes: &mut Notes) -> Result<Self> {
         let place = notes.place.clone();
         let shape = |e| shape_error(e, &place);
         notes.unknown(at, &SHARD).map_err(shape)?;
         let files_at = at.field("file_infos").map_err(shape)?;
-        let files: Vec<_> =
-            files_at.items().map_err(shape)?.map(|f| FileInfo::parse(f, notes)).collect::<Result<_>>()?;
+        let files: Vec<_> = files_at
+            .items()
+            .map_err(shape)?
+            .map(|f| FileInfo::parse(f, notes))
+            .collect::<Result<_>>()?;
         if files.is_empty() {
             return Err(shape(files_at.unexpected("at least one file")));
         }
         if files.len() > 1 {
-            let message = format!("expected one file, found {}; the first holds the examples", files.len());
+            let message =
+                format!("expected one file, found {}; the first holds the examples", files.len());
             notes.add(Severity::Warning, codes::SURPLUS_FILE, files_at, message);
         }
         let examples = notes.count(at.optional("number_of_examples").map_err(shape)?)?;
@@ -145,7 +154,8 @@ impl ShardEntry {
         Ok(Self { files, examples, metadata })
     }
 
-    fn to_value(&self) -> Value {
+    /// The entry as its list has it.
+    pub fn to_value(&self) -> Value {
         let mut out = Object::new();
         let files = self.files.iter().map(|file| {
             let mut out = Object::new();
@@ -221,16 +231,38 @@ impl ShardsList {
         Ok(list)
     }
 
-    /// Examples of its own shards and of its children, added up.
-    pub fn counted(&self) -> u64 {
-        let own = self.shards.iter().map(|s| s.examples);
-        let below = self.children.iter().map(|c| c.examples);
-        own.chain(below).fold(0, u64::saturating_add)
+    /// Path, examples and shards of everything listed, once each and without the list as its own child.
+    fn distinct(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut seen = HashSet::new();
+        let own = self.shards.iter().map(|s| (s.files.first().map(|f| &f.path), s.examples, 1));
+        let below = self.children.iter().map(|c| (Some(&c.file.path), c.examples, c.shards));
+        own.chain(below)
+            .filter(move |(path, ..)| {
+                path.is_none_or(|p| p.as_str() != self.self_path) && seen.insert(*path)
+            })
+            .map(|(_, examples, shards)| (examples, shards))
     }
 
-    /// Shards of its own and of its children, added up.
+    /// Examples of its own shards and of its children, added up; what is listed again does not count.
+    pub fn counted(&self) -> u64 {
+        self.distinct().map(|(examples, _)| examples).fold(0, u64::saturating_add)
+    }
+
+    /// Shards of its own and of its children, added up; what is listed again does not count.
     pub fn counted_shards(&self) -> u64 {
-        self.children.iter().map(|c| c.shards).fold(self.shards.len() as u64, u64::saturating_add)
+        self.distinct().map(|(_, shards)| shards).fold(0, u64::saturating_add)
+    }
+
+    /// A shard that is listed again, or a child that is the list itself or is listed again.
+    pub fn repeated(&self) -> Option<(&'static str, &RelPath)> {
+        let mut seen = HashSet::new();
+        let shards = self.shards.iter().filter_map(|s| s.files.first()).map(|f| &f.path);
+        if let Some(path) = shards.into_iter().find(|path| !seen.insert(*path)) {
+            return Some((codes::DUPLICATE_SHARD, path));
+        }
+        let mut children = self.children.iter().map(|c| &c.file.path);
+        let again = children.find(|path| path.as_str() == self.self_path || !seen.insert(*path));
+        again.map(|path| (codes::METADATA_CYCLE, path))
     }
 
     /// Appends a shard.
@@ -244,7 +276,8 @@ impl ShardsList {
     pub fn set_child(&mut self, pointer: ListPointer) {
         match self.children.iter().position(|c| c.file.path == pointer.file.path) {
             Some(at) => {
-                let list = self.document.get_mut("children_shard_lists").and_then(Value::as_array_mut);
+                let list =
+                    self.document.get_mut("children_shard_lists").and_then(Value::as_array_mut);
                 if let Some(Value::Object(object)) = list.and_then(|l| l.get_mut(at)) {
                     pointer.write_brief(object);
                 }

@@ -68,15 +68,19 @@ pub fn decode(
         let code = codes::AMBIGUOUS_STREAM;
         // The original never looks; only an archive without members can differ without saying so.
         if !columns.is_empty() {
-            members.context.notes.push(Finding::new(Severity::Warning, code, shard.place(), message));
+            members.context.notes.push(Finding::new(
+                Severity::Warning,
+                code,
+                shard.place(),
+                message,
+            ));
         }
     }
     let rows = columns.first().map_or(0, Column::rows);
     for (column, name) in columns.iter().zip(&names) {
         if column.rows() != rows {
             let first = names.first().copied().unwrap_or_default();
-            let message =
-                format!("expected {rows} rows as in {first:?}, found {}", column.rows());
+            let message = format!("expected {rows} rows as in {first:?}, found {}", column.rows());
             let place = shard.place().field(*name);
             return Err(Error::new(Kind::Corrupt, codes::NPZ_COLUMN_MISMATCH, place, message));
         }
@@ -102,7 +106,8 @@ impl Members<'_> {
                 entry.check_crc(&self.shard.bytes).map_err(|e| broken(e.to_string()))?;
                 let range = entry.range();
                 let (start, end) = (usize::try_from(range.start), usize::try_from(range.end));
-                let found = start.ok().zip(end.ok()).and_then(|(s, e)| self.shard.bytes.slice(s..e));
+                let found =
+                    start.ok().zip(end.ok()).and_then(|(s, e)| self.shard.bytes.slice(s..e));
                 found.ok_or_else(|| broken("expected a member inside the archive".to_owned()))?
             }
             _ => {
@@ -149,13 +154,22 @@ impl Members<'_> {
 
     /// An array whose first axis counts the examples.
     fn stacked(&mut self, array: &Array, field: &Field, place: &Place) -> Result<Column> {
-        let stored = DType::from_numpy(&array.header.descr)
-            .ok_or_else(|| invalid(place.clone(), format!("expected {}, found {}", field.dtype, array.header.descr)))?;
+        let stored = DType::from_numpy(&array.header.descr).ok_or_else(|| {
+            invalid(
+                place.clone(),
+                format!("expected {}, found {}", field.dtype, array.header.descr),
+            )
+        })?;
         let (rows, inner) = rows_of(array, place)?;
         let wanted = if field.varies() { inner.as_slice() } else { field.shape.as_slice() };
         if inner != wanted {
             let message = format!("expected rows of shape {wanted:?}, found {inner:?}");
-            return Err(Error::new(Kind::Corrupt, codes::ATTRIBUTE_SIZE_MISMATCH, place.clone(), message));
+            return Err(Error::new(
+                Kind::Corrupt,
+                codes::ATTRIBUTE_SIZE_MISMATCH,
+                place.clone(),
+                message,
+            ));
         }
         let data = array.little_endian(place)?;
         let target = match field.dtype {
@@ -167,17 +181,28 @@ impl Members<'_> {
             data
         } else if field.dtype == DType::Int
             && stored == DType::UInt64
-            && data.as_chunks::<8>().0.iter().any(|n| u64::from_le_bytes(*n) > i64::MAX.unsigned_abs())
+            && data
+                .as_chunks::<8>()
+                .0
+                .iter()
+                .any(|n| u64::from_le_bytes(*n) > i64::MAX.unsigned_abs())
         {
             return wide_integers(&data, place);
         } else {
             let mut out = Vec::new();
             let exact = cast::convert(&stored, &target, &data, &mut out).ok_or_else(|| {
-                invalid(place.clone(), format!("expected values of {}, found {stored}", field.dtype))
+                invalid(
+                    place.clone(),
+                    format!("expected values of {}, found {stored}", field.dtype),
+                )
             })?;
             if !exact {
-                let message = format!("expected values of {}, found {stored} values that it cannot hold", field.dtype);
-                let found = Finding::new(Severity::Warning, codes::INEXACT_VALUE, place.clone(), message);
+                let message = format!(
+                    "expected values of {}, found {stored} values that it cannot hold",
+                    field.dtype
+                );
+                let found =
+                    Finding::new(Severity::Warning, codes::INEXACT_VALUE, place.clone(), message);
                 self.context.notes.push(found);
             }
             Buf::from(out)
@@ -210,12 +235,17 @@ impl Array {
 /// The length of the first axis, and the others.
 fn rows_of(array: &Array, place: &Place) -> Result<(usize, Vec<u64>)> {
     let (first, inner) = array.header.shape.split_first().ok_or_else(|| {
-        invalid(place.clone(), "expected an array with an axis for the examples, found a scalar".to_owned())
+        invalid(
+            place.clone(),
+            "expected an array with an axis for the examples, found a scalar".to_owned(),
+        )
     })?;
     let rows = usize::try_from(*first).ok();
     // Elements without bytes could be any number; columns of them do not exist.
     let real = rows.filter(|rows| *rows <= array.file.len());
-    let rows = real.ok_or_else(|| invalid(place.clone(), format!("expected examples that are stored, found {first}")))?;
+    let rows = real.ok_or_else(|| {
+        invalid(place.clone(), format!("expected examples that are stored, found {first}"))
+    })?;
     Ok((rows, inner.to_vec()))
 }
 
@@ -230,7 +260,8 @@ fn wide_integers(data: &[u8], place: &Place) -> Result<Column> {
         }
         ends.push(out.len());
     }
-    Column::ragged(Buf::from(out), ends).ok_or_else(|| invalid(place.clone(), "expected whole rows".to_owned()))
+    Column::ragged(Buf::from(out), ends)
+        .ok_or_else(|| invalid(place.clone(), "expected whole rows".to_owned()))
 }
 
 /// A blob and its offsets.
@@ -267,13 +298,19 @@ fn blob(array: &Array, offsets: &Array, field: &Field, place: &Place) -> Result<
     }
     ends.remove(0);
     if field.varies() {
-        return Column::ragged(blob, ends).ok_or_else(|| wrong("expected offsets in order".to_owned()));
+        return Column::ragged(blob, ends)
+            .ok_or_else(|| wrong("expected offsets in order".to_owned()));
     }
     let width = field.value_bytes().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
     let mut start = 0;
     for (row, end) in ends.iter().enumerate() {
         if end - start != width {
-            return Err(size_error(width as u64, (end - start) as u64, "bytes", place.clone().record(row as u64)));
+            return Err(size_error(
+                width as u64,
+                (end - start) as u64,
+                "bytes",
+                place.clone().record(row as u64),
+            ));
         }
         start = *end;
     }
@@ -289,7 +326,12 @@ fn text(array: &Array, place: &Place) -> Result<Column> {
     let (rows, inner) = rows_of(array, place)?;
     if !inner.is_empty() {
         let message = format!("expected one text a row, found shape {inner:?}");
-        return Err(Error::new(Kind::Corrupt, codes::ATTRIBUTE_SIZE_MISMATCH, place.clone(), message));
+        return Err(Error::new(
+            Kind::Corrupt,
+            codes::ATTRIBUTE_SIZE_MISMATCH,
+            place.clone(),
+            message,
+        ));
     }
     let data = array.little_endian(place)?;
     let (mut out, mut ends) = (String::new(), Vec::with_capacity(rows));
@@ -304,8 +346,14 @@ fn text(array: &Array, place: &Place) -> Result<Column> {
         }
         for point in &points {
             out.push(char::from_u32(*point).ok_or_else(|| {
-                let message = format!("expected text that UTF-8 can hold, found code point {point:#x}");
-                Error::new(Kind::Corrupt, codes::INVALID_UTF8, place.clone().record(row as u64), message)
+                let message =
+                    format!("expected text that UTF-8 can hold, found code point {point:#x}");
+                Error::new(
+                    Kind::Corrupt,
+                    codes::INVALID_UTF8,
+                    place.clone().record(row as u64),
+                    message,
+                )
             })?);
         }
         ends.push(out.len());
@@ -322,9 +370,15 @@ fn padded(array: &Array, field: &Field, place: &Place) -> Result<Column> {
     if !field.varies() {
         let wanted = field.value_bytes().and_then(|n| usize::try_from(n).ok());
         if wanted != Some(width) {
-            return Err(size_error(field.value_bytes().unwrap_or(0), width as u64, "bytes", place.clone()));
+            return Err(size_error(
+                field.value_bytes().unwrap_or(0),
+                width as u64,
+                "bytes",
+                place.clone(),
+            ));
         }
-        return Column::dense(data, width, rows).ok_or_else(|| invalid(place.clone(), "expected whole rows".to_owned()));
+        return Column::dense(data, width, rows)
+            .ok_or_else(|| invalid(place.clone(), "expected whole rows".to_owned()));
     }
     let spans = (0..rows).map(|row| {
         let start = row.saturating_mul(width);
@@ -337,7 +391,12 @@ fn padded(array: &Array, field: &Field, place: &Place) -> Result<Column> {
 }
 
 /// Writes the rows of `parts` as an archive.
-pub fn encode(parts: &[Batch], schema: &Schema, compression: Compression, out: &mut AlignedBuf) -> Result<()> {
+pub fn encode(
+    parts: &[Batch],
+    schema: &Schema,
+    compression: Compression,
+    out: &mut AlignedBuf,
+) -> Result<()> {
     let method = if compression == Compression::Zip { Method::Deflate } else { Method::Stored };
     let options = EntryOptions::default().with_method(method);
     let rows: usize = parts.iter().map(Batch::rows).sum();
@@ -349,15 +408,18 @@ pub fn encode(parts: &[Batch], schema: &Schema, compression: Compression, out: &
         let place = Place::default().field(name);
         let values = || {
             parts.iter().flat_map(move |part| {
-                (0..part.rows()).map(move |row| part.columns().get(at).and_then(|c| c.bytes(row)).unwrap_or_default())
+                (0..part.rows()).map(move |row| {
+                    part.columns().get(at).and_then(|c| c.bytes(row)).unwrap_or_default()
+                })
             })
         };
         let mut add = |key: &str, descr: &str, shape: &[u64], data: &[u8]| {
             let mut header = Vec::new();
-            npy::write_header(descr, shape, false, &mut header).map_err(|e| invalid(place.clone(), e.to_string()))?;
-            writer
-                .add(&format!("{key}.npy"), &[&header, data], options)
-                .map_err(|e| Error::new(Kind::Invalid, codes::NOT_WRITABLE, place.clone(), e.to_string()))
+            npy::write_header(descr, shape, false, &mut header)
+                .map_err(|e| invalid(place.clone(), e.to_string()))?;
+            writer.add(&format!("{key}.npy"), &[&header, data], options).map_err(|e| {
+                Error::new(Kind::Invalid, codes::NOT_WRITABLE, place.clone(), e.to_string())
+            })
         };
         match field.dtype {
             DType::Bytes => {
@@ -372,13 +434,17 @@ pub fn encode(parts: &[Batch], schema: &Schema, compression: Compression, out: &
                 add(name, "|u1", &[1, blob.len() as u64], &blob)?;
             }
             DType::Str => {
-                let texts: Vec<Vec<char>> = values().map(|v| String::from_utf8_lossy(v).chars().collect()).collect();
+                let texts: Vec<Vec<char>> =
+                    values().map(|v| String::from_utf8_lossy(v).chars().collect()).collect();
                 // NumPy has no text type of no characters.
                 let longest = texts.iter().map(Vec::len).max().unwrap_or(0).max(1);
-                let mut data = Vec::with_capacity(longest.saturating_mul(4).saturating_mul(texts.len()));
+                let mut data =
+                    Vec::with_capacity(longest.saturating_mul(4).saturating_mul(texts.len()));
                 for text in &texts {
                     let padding = std::iter::repeat_n(&'\0', longest - text.len());
-                    data.extend(text.iter().chain(padding).flat_map(|c| u32::from(*c).to_le_bytes()));
+                    data.extend(
+                        text.iter().chain(padding).flat_map(|c| u32::from(*c).to_le_bytes()),
+                    );
                 }
                 add(name, &format!("<U{longest}"), &[rows as u64], &data)?;
             }

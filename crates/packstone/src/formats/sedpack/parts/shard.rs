@@ -113,8 +113,10 @@ impl ShardFormat {
             note(Severity::Warning, codes::AMBIGUOUS_STREAM, message);
         }
         if stream.trailing.bytes > 0 && !(stream.trailing.zeros && codec == Codec::Gzip) {
-            let message =
-                format!("expected the end of the {codec} stream, found {} more bytes", stream.trailing.bytes);
+            let message = format!(
+                "expected the end of the {codec} stream, found {} more bytes",
+                stream.trailing.bytes
+            );
             note(Severity::Warning, codes::TRAILING_BYTES, message);
         }
         if codec == Codec::Zstd && stream.declared_size.is_none() {
@@ -137,7 +139,12 @@ impl ShardFormat {
     ///
     /// # Errors
     /// `value_invalid` where a value cannot be stored; `Limit`.
-    pub fn encode(&self, parts: &[Batch], scratch: &mut Scratch, out: &mut AlignedBuf) -> Result<()> {
+    pub fn encode(
+        &self,
+        parts: &[Batch],
+        scratch: &mut Scratch,
+        out: &mut AlignedBuf,
+    ) -> Result<()> {
         let encoding = self.encoding();
         let plain = encoding.codec() == Codec::None;
         let Scratch { encoder, raw } = scratch;

@@ -36,14 +36,25 @@ pub fn decode(shard: &ShardBytes<'_>, context: &mut ReadContext) -> Result<(usiz
     let mut columns: Vec<Growing> = fields
         .map(|field| {
             let elements = field.shape.iter().fold(1u64, |n, dim| n.saturating_mul(*dim));
-            Growing { field, name: attribute_name(field), elements, data: Vec::new(), ends: Vec::new() }
+            Growing {
+                field,
+                name: attribute_name(field),
+                elements,
+                data: Vec::new(),
+                ends: Vec::new(),
+            }
         })
         .collect();
     for column in &columns {
         if column.field.dtype == DType::Float64 {
             let message = "expected a dtype that tfrec shards keep, found float64: values were stored as float32";
             let place = shard.place().field(column.name);
-            context.notes.push(Finding::new(Severity::Warning, codes::UNSUPPORTED_COMBINATION, place, message));
+            context.notes.push(Finding::new(
+                Severity::Warning,
+                codes::UNSUPPORTED_COMBINATION,
+                place,
+                message,
+            ));
         }
     }
     let mut rows = 0usize;
@@ -54,7 +65,12 @@ pub fn decode(shard: &ShardBytes<'_>, context: &mut ReadContext) -> Result<(usiz
             Err(FrameError { offset, kind: FrameErrorKind::Stray { len } }) => {
                 let message = format!("expected a record or the end, found {len} more bytes");
                 let place = shard.place().at(offset);
-                context.notes.push(Finding::new(Severity::Warning, codes::TRAILING_BYTES, place, message));
+                context.notes.push(Finding::new(
+                    Severity::Warning,
+                    codes::TRAILING_BYTES,
+                    place,
+                    message,
+                ));
                 break;
             }
             Err(error) => return Err(frame_error(&error, place)),
@@ -131,15 +147,19 @@ impl Growing<'_> {
     fn push_bytes(&mut self, value: &[u8], place: Place) -> Result<()> {
         match self.field.dtype {
             DType::Float16 => {
-                let tensor = HalfTensor::parse(value).map_err(|e| tensor_error(&e, place.clone()))?;
+                let tensor =
+                    HalfTensor::parse(value).map_err(|e| tensor_error(&e, place.clone()))?;
                 let start = self.data.len();
                 let bytes = self.elements.checked_mul(2).and_then(|n| usize::try_from(n).ok());
                 let stored: u64 = tensor.shape().iter().fold(1, |n: u64, d| n.saturating_mul(*d));
                 let bytes = bytes.filter(|_| stored == self.elements);
-                let bytes = bytes.ok_or_else(|| size_error(self.elements, stored, "values", place.clone()))?;
+                let bytes = bytes
+                    .ok_or_else(|| size_error(self.elements, stored, "values", place.clone()))?;
                 // A run of equal values may be cut short in the file, so its length is no bound; the schema is.
                 let end = start.saturating_add(bytes);
-                self.data.try_reserve(bytes).map_err(|_| size_error(0, self.elements, "values", place.clone()))?;
+                self.data
+                    .try_reserve(bytes)
+                    .map_err(|_| size_error(0, self.elements, "values", place.clone()))?;
                 self.data.resize(end, 0);
                 let out = self.data.get_mut(start..).unwrap_or_default();
                 tensor.copy_to(out).map_err(|e| tensor_error(&e, place))
@@ -166,7 +186,11 @@ impl Growing<'_> {
     }
 
     fn end(&mut self, count: u64, place: Place) -> Result<()> {
-        if count == self.elements { Ok(()) } else { Err(size_error(self.elements, count, "values", place)) }
+        if count == self.elements {
+            Ok(())
+        } else {
+            Err(size_error(self.elements, count, "values", place))
+        }
     }
 
     fn finish(self, rows: usize) -> Result<Column> {
@@ -177,7 +201,9 @@ impl Growing<'_> {
             let width = data.len().checked_div(rows).unwrap_or(0);
             Column::dense(data, width, rows)
         };
-        column.ok_or_else(|| wire(&Place::default().field(self.name), "expected whole rows".to_owned()))
+        column.ok_or_else(|| {
+            wire(&Place::default().field(self.name), "expected whole rows".to_owned())
+        })
     }
 }
 
@@ -213,7 +239,8 @@ fn store_integer(dtype: &DType, value: i64, out: &mut Vec<u8>) -> Option<()> {
 /// Writes the rows of `parts` as records.
 pub fn encode(parts: &[Batch], schema: &Schema, out: &mut AlignedBuf) -> Result<()> {
     out.clear();
-    let (mut builder, mut message, mut record) = (ExampleBuilder::default(), Vec::new(), Vec::new());
+    let (mut builder, mut message, mut record) =
+        (ExampleBuilder::default(), Vec::new(), Vec::new());
     for part in parts {
         for row in 0..part.rows() {
             for (field, column) in schema.fields.iter().zip(part.columns()) {
@@ -231,7 +258,12 @@ pub fn encode(parts: &[Batch], schema: &Schema, out: &mut AlignedBuf) -> Result<
     Ok(())
 }
 
-fn add_feature(builder: &mut ExampleBuilder, field: &Field, name: &str, bytes: &[u8]) -> Result<()> {
+fn add_feature(
+    builder: &mut ExampleBuilder,
+    field: &Field,
+    name: &str,
+    bytes: &[u8],
+) -> Result<()> {
     fn each<const N: usize, T>(bytes: &[u8], make: fn([u8; N]) -> T) -> impl Iterator<Item = T> {
         bytes.as_chunks::<N>().0.iter().map(move |chunk| make(*chunk))
     }
@@ -240,8 +272,14 @@ fn add_feature(builder: &mut ExampleBuilder, field: &Field, name: &str, bytes: &
         DType::Float32 => builder.floats(name, each(bytes, f32::from_le_bytes)),
         DType::Float16 => {
             let mut proto = Vec::new();
-            write_half(&field.shape, bytes, &mut proto)
-                .map_err(|e| Error::new(Kind::Invalid, codes::VALUE_INVALID, Place::default().field(name), e.to_string()))?;
+            write_half(&field.shape, bytes, &mut proto).map_err(|e| {
+                Error::new(
+                    Kind::Invalid,
+                    codes::VALUE_INVALID,
+                    Place::default().field(name),
+                    e.to_string(),
+                )
+            })?;
             builder.bytes(name, [proto.as_slice()]);
         }
         DType::UInt8 => builder.int64s(name, bytes.iter().map(|b| i64::from(*b))),

@@ -112,6 +112,10 @@ pub fn count_error(place: Place, what: &str, expected: u64, found: u64) -> Error
 
 fn check_counts(list: &ShardsList, pointer: &ListPointer) -> Result<()> {
     let place = Place::file(&pointer.file.path);
+    if let Some((code, path)) = list.repeated() {
+        let message = format!("expected each file once, found {path} again");
+        return Err(Error::new(Kind::Corrupt, code, place, message));
+    }
     let pairs = [
         ("examples as its shards and children add up", list.counted(), list.examples),
         ("examples as the pointer to this list says", pointer.examples, list.examples),
@@ -171,7 +175,14 @@ impl Walk {
                 self.skip = 0;
                 let path = entry.files.first().map(|f| f.path.clone()).unwrap_or_default();
                 let metadata = Arc::clone(&entry.metadata);
-                return Ok(Some(ShardRef { number, first, rows: entry.examples, path, metadata, detail: entry }));
+                return Ok(Some(ShardRef {
+                    number,
+                    first,
+                    rows: entry.examples,
+                    path,
+                    metadata,
+                    detail: entry,
+                }));
             }
             let Some(child) = top.list.children.get(top.child).cloned() else {
                 self.open.pop();

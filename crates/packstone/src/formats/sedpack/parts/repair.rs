@@ -1,0 +1,238 @@
+//! Salvage: finished shards that no list names, after a writer was killed.
+//!
+//! A shard counts as finished when it decodes as a whole and, where a journal or an unreachable list recorded its
+//! checksums, has these. Shards of living writers and of parts that wait for their merge are left alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use packstone_container::json::At;
+use packstone_io::{EntryKind, Kind, RelPath, Root, RootMut, TEMPORARY};
+
+use super::super::codes;
+use super::super::document::DatasetInfo;
+use super::super::layout::{LIBRARY_TEMPORARY, SHARDS_LIST, SPLITS};
+use super::super::reader::{check_file, checksums, read_info};
+use super::fields::{self, Notes};
+use super::list::{FileInfo, ListPointer, ShardEntry, ShardsList};
+use super::merge;
+use super::publish::{PATIENCE, Update, publish};
+use super::shard::ShardFormat;
+use crate::error::{Error, Place, Result};
+use crate::exec::{default_threads, for_each};
+use crate::format::{ReadContext, RepairOptions, RepairReport};
+use crate::model::{Finding, Severity};
+
+/// Everything that lies below a folder, files only, sorted.
+///
+/// # Errors
+/// I/O faults.
+pub fn walk_files(root: &dyn Root, folder: &RelPath) -> Result<Vec<RelPath>> {
+    let (mut files, mut open) = (Vec::new(), vec![folder.clone()]);
+    while let Some(folder) = open.pop() {
+        for entry in root.list(&folder)? {
+            let Ok(path) = folder.join(&entry.name) else { continue };
+            match entry.kind {
+                EntryKind::Folder => open.push(path),
+                _ => files.push(path),
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// True for files in the making, of packstone and of the original.
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY) || (name.starts_with(LIBRARY_TEMPORARY) && name.contains("_of_"))
+}
+
+/// What the lists that the root leads to name: shards and lists.
+///
+/// # Errors
+/// The first list that cannot be read.
+fn listed(
+    root: &dyn Root,
+    info: &DatasetInfo,
+    options: &RepairOptions,
+) -> Result<BTreeSet<RelPath>> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<ListPointer> = info.splits.iter().map(|(_, p)| p.clone()).collect();
+    while let Some(pointer) = open.pop() {
+        let path = pointer.file.path;
+        if !found.insert(path.clone()) {
+            continue;
+        }
+        let bytes = root.read(&path).map_err(|e| super::tree::file_error(e, &path))?;
+        let list = ShardsList::parse(&bytes, &path, &options.limits)?;
+        found.extend(list.shards.iter().flat_map(|s| &s.files).map(|f| f.path.clone()));
+        open.extend(list.children);
+    }
+    Ok(found)
+}
+
+/// Mends the dataset in `root`.
+///
+/// # Errors
+/// Where the root document cannot be read, a list that it leads to is damaged, or a writer is alive.
+pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<RepairReport> {
+    let mut report = RepairReport::default();
+    let info = settle_root(root, options, &mut report)?;
+    let listed = listed(root.as_ref(), &info, options)?;
+    let known = records(root.as_ref(), options)?;
+    let pending = merge::pending_folders(root.as_ref(), &info, &options.limits)?;
+    let format = ShardFormat::from(&info);
+    let mut context = ReadContext { limits: options.limits, ..ReadContext::default() };
+    let mut salvage: Vec<ShardEntry> = Vec::new();
+    for split in SPLITS {
+        let folder = RelPath::new(split).unwrap_or_default();
+        let files = match walk_files(root.as_ref(), &folder) {
+            Ok(files) => files,
+            Err(error) if error.kind() == Kind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for path in files.into_iter().filter(|path| !listed.contains(path)) {
+            if is_temporary(path.name()) {
+                report.removed.push(path.to_string());
+                if !options.dry_run {
+                    root.remove(&path)?;
+                }
+                continue;
+            }
+            let extension = path.name().rsplit_once('.').map(|(_, e)| e);
+            if extension != Some(format.shard_type.name()) {
+                continue;
+            }
+            if pending.iter().any(|folder| path.starts_with(folder)) {
+                let message =
+                    "expected a listed shard, found one of a part that waits for its merge";
+                report.left.push(Finding::new(
+                    Severity::Info,
+                    codes::UNLISTED_FILE,
+                    Place::file(&path),
+                    message,
+                ));
+                continue;
+            }
+            match salvaged(root.as_ref(), &path, &info, &format, &known, &mut context) {
+                Ok(entry) => {
+                    report.salvaged.push((path.to_string(), entry.examples));
+                    salvage.push(entry);
+                }
+                Err(error) => report.left.push(error.into()),
+            }
+        }
+    }
+    if !options.dry_run {
+        let paths: Vec<RelPath> =
+            salvage.iter().flat_map(|e| &e.files).map(|f| f.path.clone()).collect();
+        for_each(&paths, default_threads(), |path| Ok(root.persist(path)?))?;
+        if !salvage.is_empty() {
+            let shards = salvage.into_iter().map(Update::Shard).collect();
+            publish(root, shards, PATIENCE, &options.limits, |_| Ok(()))?;
+        }
+        for path in journals(root.as_ref())? {
+            report.removed.push(path.to_string());
+            root.remove(&path)?;
+        }
+    }
+    Ok(report)
+}
+
+/// Reads the root; where a split's list was renamed and the root was not, because a writer died between the two, the
+/// root takes the list as it is.
+fn settle_root(
+    root: &Arc<dyn RootMut>,
+    options: &RepairOptions,
+    report: &mut RepairReport,
+) -> Result<DatasetInfo> {
+    for journal in journals(root.as_ref())? {
+        if root.journal_is_held(&journal)? {
+            let message = "expected no writer at work, found one";
+            return Err(Error::new(Kind::Conflict, "io/conflict", Place::file(&journal), message));
+        }
+    }
+    let info = read_info(root.as_ref(), &options.limits)?;
+    let mut updates = Vec::new();
+    for (_, pointer) in &info.splits {
+        let path = &pointer.file.path;
+        let Ok(bytes) = root.read(path) else { continue };
+        if check_file(&pointer.file, &info.algorithms, &bytes).is_err() {
+            // Publishing reads the list again and refuses it where anything below is not as listed.
+            updates.push(Update::List(path.clone()));
+            report.salvaged.push((path.to_string(), 0));
+        }
+    }
+    if updates.is_empty() || options.dry_run {
+        return Ok(info);
+    }
+    publish(root, updates, PATIENCE, &options.limits, |_| Ok(()))
+}
+
+fn journals(root: &dyn Root) -> Result<Vec<RelPath>> {
+    let entries = root.list(&RelPath::root())?;
+    let names =
+        entries.iter().filter(|e| e.name.starts_with(TEMPORARY) && e.name.ends_with(".journal"));
+    Ok(names.filter_map(|e| RelPath::new(&e.name).ok()).collect())
+}
+
+/// What journals and unreachable lists say about shards.
+fn records(root: &dyn Root, options: &RepairOptions) -> Result<BTreeMap<RelPath, ShardEntry>> {
+    let mut known = BTreeMap::new();
+    let mut note = |entry: ShardEntry| {
+        if let Some(file) = entry.files.first() {
+            known.insert(file.path.clone(), entry);
+        }
+    };
+    for split in SPLITS {
+        let Ok(files) = walk_files(root, &RelPath::new(split).unwrap_or_default()) else {
+            continue;
+        };
+        for path in files.iter().filter(|p| p.name() == SHARDS_LIST) {
+            let Ok(bytes) = root.read(path) else { continue };
+            // A list that does not parse says nothing.
+            if let Ok(list) = ShardsList::parse(&bytes, path, &options.limits) {
+                list.shards.iter().for_each(|entry| note(entry.as_ref().clone()));
+            }
+        }
+    }
+    for path in journals(root)? {
+        let bytes = root.read(&path)?;
+        for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
+            let mut notes = Notes::new(Place::file(&path));
+            // The last line may be cut.
+            let Ok(value) = fields::read(line, &options.limits, &mut notes) else { continue };
+            let entry = At::root(&value)
+                .field("shard")
+                .ok()
+                .and_then(|at| ShardEntry::parse(at, &mut notes).ok());
+            entry.into_iter().for_each(&mut note);
+        }
+    }
+    Ok(known)
+}
+
+fn salvaged(
+    root: &dyn Root,
+    path: &RelPath,
+    info: &DatasetInfo,
+    format: &ShardFormat,
+    known: &BTreeMap<RelPath, ShardEntry>,
+    context: &mut ReadContext,
+) -> Result<ShardEntry> {
+    let bytes = root.read(path).map_err(|e| super::tree::file_error(e, path))?;
+    let record = known.get(path);
+    if let Some(file) = record.and_then(|r| r.files.first())
+        && file.checksums.len() == info.algorithms.len()
+    {
+        check_file(file, &info.algorithms, &bytes)?;
+    }
+    let sums = checksums(&info.algorithms, &bytes);
+    let rows = format.decode(path, bytes, None, context)?.rows() as u64;
+    let metadata = record.map(|r| Arc::clone(&r.metadata)).unwrap_or_default();
+    Ok(ShardEntry {
+        files: vec![FileInfo { path: path.clone(), checksums: sums }],
+        examples: rows,
+        metadata,
+    })
+}
