@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// The dataset.
     #[arg(value_name = "PATH")]
     address: Address,
-    /// Compare with these recorded checksums of the root document, in hex and in the dataset's order.
+    /// Compare with these recorded checksums of the root document, in hex.
     #[arg(long, value_name = "HASH", num_args = 1..)]
     expect: Vec<String>,
     /// Check structure, sizes and counts only: no hashing and no decoding.
