@@ -1,12 +1,9 @@
 //! `packstone merge`: joins what workers wrote on their own.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packstone::error::Place;
 use packstone::format::{MergeOptions, PartSource};
 use packstone::json;
-use packstone::{Error, Kind};
 
 use crate::address::Address;
 use crate::failure::{Exit, Outcome};
@@ -19,22 +16,28 @@ pub(crate) struct Args {
     /// The dataset.
     #[arg(value_name = "PATH")]
     address: Address,
-    /// Only these parts; without it, all that are there.
-    #[arg(long, value_name = "NAME", num_args = 1..)]
-    part: Vec<String>,
-    /// Parts whose file was brought here from elsewhere.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    part_file: Vec<PathBuf>,
+    /// Only these parts, by name or as files; without any, all that lie in the dataset.
+    #[arg(value_name = "PART")]
+    parts: Vec<String>,
     /// How many parts there must be.
     #[arg(long, value_name = "COUNT")]
     expect: Option<usize>,
 }
 
+/// A part file from anywhere, or else the name of a part in the dataset.
+fn source(part: &str) -> Result<PartSource, packstone::Error> {
+    match std::fs::read(part) {
+        Ok(bytes) => Ok(PartSource::Document { label: part.to_owned(), bytes }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(PartSource::Named(part.to_owned()))
+        }
+        Err(error) => Err(packstone_io::IoError::os("read", part, error).into()),
+    }
+}
+
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let (root, format) = args.address.whole()?.probe()?;
-    let named = args.part.iter().map(|name| Ok(PartSource::Named(name.clone())));
-    let parts = named.chain(args.part_file.iter().map(|path| read(path)));
-    let parts = parts.collect::<Result<_, Error>>()?;
+    let parts = args.parts.iter().map(|part| source(part)).collect::<Result<_, _>>()?;
     let options = MergeOptions { parts, expect: args.expect, ..MergeOptions::default() };
     let written = format.merge(Arc::clone(&root) as _, &options)?;
     if out.is_json() {
@@ -55,19 +58,4 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         ))?;
     }
     Ok(Exit::Clean)
-}
-
-fn read(path: &Path) -> Result<PartSource, Error> {
-    let label = path.display().to_string();
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(PartSource::Document { label, bytes }),
-        Err(error) => {
-            let (kind, code) = match error.kind() {
-                std::io::ErrorKind::NotFound => (Kind::NotFound, "io/not_found"),
-                std::io::ErrorKind::PermissionDenied => (Kind::Denied, "io/denied"),
-                _ => (Kind::Io, "io/fault"),
-            };
-            Err(Error::new(kind, code, Place::file(label), error.to_string()))
-        }
-    }
 }

@@ -167,7 +167,10 @@ fn the_demo_runs_and_writes_only_into_its_folder() {
     interrupted(&target.join("made"), &folder.path().join("new"));
     let nowhere = folder.path().join("nowhere");
     let absent = run(["demo", "--data", nowhere.to_str().unwrap(), "--json"]);
-    assert_eq!(absent.code, 2);
+    assert_eq!(
+        (absent.code, absent.line().text("code").to_owned()),
+        (2, "cli/no_demo_data".to_owned())
+    );
 }
 
 /// Ctrl-C in the middle of a conversion that takes long: nothing is left of it.
