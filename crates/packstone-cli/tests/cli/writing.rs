@@ -129,6 +129,7 @@ fn workers_write_parts_that_merge_joins() {
     assert!(missing.stderr.contains("[sedpack/parts_invalid]"), "{}", missing.stderr);
     let line = clean(["merge", target, "--expect", "2", "--json"]).line();
     assert_eq!((line.text("command"), line.number("schema_version")), ("merge", 1));
+    clean(["merge", target, "a", "b"]);
     clean(["verify", target]);
     assert_eq!(clean(["inspect", "--json", target]).line().number("samples"), 72);
 }
