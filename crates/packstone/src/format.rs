@@ -144,6 +144,20 @@ pub trait Collection: Send + Sync {
         fields: Option<&[usize]>,
         context: &mut ReadContext,
     ) -> Result<Batch>;
+
+    /// The samples of a shard at the given rows, in the given order. Formats that can leave the others alone do.
+    ///
+    /// # Errors
+    /// As for [`Collection::read`].
+    fn read_rows(
+        &self,
+        shard: &ShardRef,
+        rows: &[usize],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        self.read(shard, fields, context)?.select(rows)
+    }
 }
 
 /// A shard as its dataset lists it: the unit in which samples are read.

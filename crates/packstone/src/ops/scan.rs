@@ -337,21 +337,22 @@ pub fn gather(
         None => Arc::clone(collection.schema()),
     };
     let mut builder = BatchBuilder::new(schema, indices.len(), context.pool.clone())?;
-    let mut current: Option<(Range<u64>, Batch)> = None;
-    for index in order.iter().filter_map(|slot| indices.get(*slot).copied()) {
-        if !current.as_ref().is_some_and(|(range, _)| range.contains(&index)) {
-            let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
-                let message =
-                    format!("expected {len} samples, found the lists end before sample {index}");
-                Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
-            })?;
-            let range = shard.first..shard.first.saturating_add(shard.rows);
-            current = Some((range, collection.read(&shard, fields, context)?));
+    let mut sorted = order.iter().filter_map(|slot| indices.get(*slot).copied()).peekable();
+    while let Some(index) = sorted.next() {
+        let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
+            let message =
+                format!("expected {len} samples, found the lists end before sample {index}");
+            Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
+        })?;
+        let end = shard.first.saturating_add(shard.rows);
+        let row =
+            |index: u64| usize::try_from(index.saturating_sub(shard.first)).unwrap_or(usize::MAX);
+        let mut rows = vec![row(index)];
+        while let Some(index) = sorted.next_if(|index| *index < end) {
+            rows.push(row(index));
         }
-        if let Some((range, batch)) = &current {
-            let row = usize::try_from(index.saturating_sub(range.start)).unwrap_or(usize::MAX);
-            builder.push(batch, row..row.saturating_add(1))?;
-        }
+        let batch = collection.read_rows(&shard, &rows, fields, context)?;
+        builder.push(&batch, 0..batch.rows())?;
     }
     let sorted = builder.finish()?;
     if order.is_sorted() {

@@ -172,6 +172,28 @@ impl Collection for Split {
         fields: Option<&[usize]>,
         context: &mut ReadContext,
     ) -> Result<Batch> {
+        self.decode(shard, None, fields, context)
+    }
+
+    fn read_rows(
+        &self,
+        shard: &ShardRef,
+        rows: &[usize],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        self.decode(shard, Some(rows), fields, context)
+    }
+}
+
+impl Split {
+    fn decode(
+        &self,
+        shard: &ShardRef,
+        rows: Option<&[usize]>,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
         let file = self.root.read(&shard.path).map_err(|e| file_error(e, &shard.path))?;
         if context.verify
             && let Some(entry) = shard.detail.downcast_ref::<ShardEntry>()
@@ -179,13 +201,13 @@ impl Collection for Split {
         {
             check_file(info, &self.algorithms, &file)?;
         }
-        let batch = self.format.decode(&shard.path, file, fields, context)?;
-        if batch.rows() as u64 != shard.rows {
+        let (batch, stored) = self.format.decode_rows(&shard.path, file, rows, fields, context)?;
+        if stored as u64 != shard.rows {
             return Err(count_error(
                 Place::file(&shard.path),
                 "examples",
                 shard.rows,
-                batch.rows() as u64,
+                stored as u64,
             ));
         }
         Ok(batch.with_metadata(Arc::clone(&shard.metadata)))
