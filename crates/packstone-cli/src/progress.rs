@@ -15,18 +15,12 @@ pub(crate) struct Bar(ProgressBar);
 impl Bar {
     /// A bar under `title`; invisible where standard error is no terminal.
     pub(crate) fn new(title: &'static str) -> Arc<Self> {
-        let target = if std::io::stderr().is_terminal() {
-            ProgressDrawTarget::stderr_with_hz(10)
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        let layout = "{msg:>10} {wide_bar:.cyan} {binary_bytes}/{binary_total_bytes} \
-                      {binary_bytes_per_sec} {eta}";
-        // The template is a constant; the plain bar stands in for it.
-        let style = ProgressStyle::with_template(layout);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_style(style("{msg:>10} {spinner} {binary_bytes} {binary_bytes_per_sec}"));
         bar.set_message(title);
+        if std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        }
         Arc::new(Self(bar))
     }
 
@@ -37,8 +31,14 @@ impl Bar {
 }
 
 impl Progress for Bar {
+    /// Each part of the work is announced when it is known.
     fn total(&self, bytes: u64) {
-        self.0.set_length(bytes);
+        if self.0.length().is_none() {
+            let layout = "{msg:>10} {wide_bar:.cyan} {binary_bytes}/{binary_total_bytes} \
+                          {binary_bytes_per_sec} {eta}";
+            self.0.set_style(style(layout));
+        }
+        self.0.set_length(self.0.length().unwrap_or(0).saturating_add(bytes));
     }
 
     fn advance(&self, bytes: u64) {
@@ -54,4 +54,9 @@ impl Drop for Bar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
+}
+
+/// The style of a template; these are constants, and a plain bar would stand in for one.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

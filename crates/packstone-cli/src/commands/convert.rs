@@ -1,4 +1,6 @@
-//! `packstone convert`: the content of a dataset as another one.
+//! `packstone convert`: the content of a dataset as another one, or as a worker's part of one.
+
+mod part;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -46,6 +48,13 @@ pub(crate) struct Args {
     /// Examples in a full shard.
     #[arg(long, value_name = "COUNT")]
     examples_per_shard: Option<u64>,
+    /// Write a part of this name into DST, which exists; `packstone merge` makes it visible.
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["shard_type", "compression", "hash", "examples_per_shard", "option", "strict"]
+    )]
+    part: Option<String>,
     /// Only these collections.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     collection: Vec<String>,
@@ -65,6 +74,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let format = registry::format(&args.to)?;
     let opened = args.source.open()?;
+    if let Some(name) = &args.part {
+        return part::run(args, &opened, format, name, out);
+    }
     let options = ConvertOptions {
         collections: args.source.collection.iter().chain(&args.collection).cloned().collect(),
         options: args.options()?,

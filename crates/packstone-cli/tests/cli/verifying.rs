@@ -61,7 +61,7 @@ fn quick_hashes_nothing_and_expect_compares_the_root() {
     arguments[3] = &wrong;
     let changed = run(&arguments);
     assert_eq!(changed.code, 1, "{}", changed.stderr);
-    assert!(changed.stdout.contains("[sedpack/root_changed]"), "{}", changed.stdout);
+    assert!(changed.stdout.contains("[sedpack/hash_mismatch]"), "{}", changed.stdout);
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! `convert`, `merge`, `repair`, `demo`.
 
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
 use packstone_testkit::{Snapshot, copy_folder, golden_folder};
 
-use crate::support::{Look, clean, golden, run};
+use crate::support::{Look, clean, golden, program, run};
 
 #[test]
 fn convert_writes_equal_content_in_another_shape() {
@@ -125,6 +129,7 @@ fn workers_write_parts_that_merge_joins() {
     assert!(missing.stderr.contains("[sedpack/parts_invalid]"), "{}", missing.stderr);
     let line = clean(["merge", target, "--expect", "2", "--json"]).line();
     assert_eq!((line.text("command"), line.number("schema_version")), ("merge", 1));
+    clean(["merge", target, "a", "b"]);
     clean(["verify", target]);
     assert_eq!(clean(["inspect", "--json", target]).line().number("samples"), 72);
 }
@@ -160,7 +165,32 @@ fn the_demo_runs_and_writes_only_into_its_folder() {
     assert_eq!(Snapshot::of(&data.join("tiny_aes_like")), before);
     let again = run(arguments);
     assert_eq!((again.code, again.line().text("kind").to_owned()), (2, "exists".to_owned()));
+    interrupted(&target.join("made"), &folder.path().join("new"));
     let nowhere = folder.path().join("nowhere");
     let absent = run(["demo", "--data", nowhere.to_str().unwrap(), "--json"]);
-    assert_eq!(absent.code, 2);
+    assert_eq!(
+        (absent.code, absent.line().text("code").to_owned()),
+        (2, "cli/no_demo_data".to_owned())
+    );
+}
+
+/// Ctrl-C in the middle of a conversion that takes long: nothing is left of it.
+fn interrupted(source: &Path, target: &Path) {
+    let mut child = program()
+        .args(["convert", source.to_str().unwrap(), target.to_str().unwrap()])
+        .args(["--to", "sedpack", "--compression", "LZMA"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !target.join("train").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it wrote anything");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert!(stderr.starts_with("error: "), "{stderr}");
+    assert!(!target.exists());
 }

@@ -1,6 +1,6 @@
 //! What is done with each dataset of the demonstration.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,11 @@ impl Job {
     /// The target in words.
     pub(super) fn target(&self) -> String {
         format!("{} {}", self.shard_type, self.compression)
+    }
+
+    /// Where a shipped dataset lies below `data`.
+    pub(super) fn source(&self, data: &Path) -> PathBuf {
+        data.join(self.name).join("data")
     }
 
     /// Inspects, verifies, reads, converts, verifies the result and compares the content.

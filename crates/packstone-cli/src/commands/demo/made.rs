@@ -14,6 +14,8 @@ use crate::interrupt;
 
 const SAMPLES: usize = 4096;
 const POINTS: usize = 8192;
+/// Points in a row with one value; a divisor of the points.
+const HELD: usize = 8;
 /// Samples that are made at once.
 const ROWS: usize = 256;
 
@@ -45,12 +47,13 @@ fn batch(schema: &Arc<Schema>, first: usize, noise: &mut Noise) -> Result<Batch>
     let mut signals = Vec::with_capacity(ROWS * POINTS * 2);
     let mut labels = Vec::with_capacity(ROWS * 4);
     for label in (first..).take(ROWS) {
-        // A triangle wave whose slope tells the label, with two bits of noise: it compresses as measurements do.
+        // A triangle wave whose slope tells the label, with two bits of noise, held for some points: it compresses
+        // as measurements do.
         let step = i64::try_from(label % 13).unwrap_or_default() + 1;
-        for point in (0i64..).take(POINTS) {
+        for point in (0i64..).step_by(HELD).take(POINTS / HELD) {
             let wave = (point * step % 4096 - 2048).abs() - 1024;
             let value = i16::try_from(wave + noise.bits()).unwrap_or_default();
-            signals.extend_from_slice(&value.to_le_bytes());
+            (0..HELD).for_each(|_| signals.extend_from_slice(&value.to_le_bytes()));
         }
         labels.extend_from_slice(&i32::try_from(label % 13).unwrap_or_default().to_le_bytes());
     }
