@@ -102,6 +102,9 @@ pub trait Dataset: Send + Sync {
     /// What it says about itself.
     fn info(&self) -> &Info;
 
+    /// The fields that samples have where a collection does not say otherwise; known also without any collection.
+    fn schema(&self) -> &Arc<Schema>;
+
     /// The names of its collections, in the order of the format.
     fn collections(&self) -> Vec<String>;
 

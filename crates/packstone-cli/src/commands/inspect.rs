@@ -60,9 +60,8 @@ struct Overview<'a> {
 }
 
 impl Overview<'_> {
-    /// The schema that all collections have, or the first one's.
-    fn schema(&self) -> Arc<Schema> {
-        self.collections.first().map(|c| Arc::clone(c.schema())).unwrap_or_default()
+    fn schema(&self) -> &Arc<Schema> {
+        self.opened.dataset.schema()
     }
 
     fn native(&self) -> &Object {
@@ -79,7 +78,7 @@ impl Overview<'_> {
             if let Some(bytes) = bytes {
                 row.insert("bytes", *bytes);
             }
-            if **collection.schema() != *schema {
+            if collection.schema() != schema {
                 row.insert("schema", collection.schema().to_json());
             }
             Value::Object(row)
@@ -108,9 +107,9 @@ impl Overview<'_> {
         out.line(format!("{title}  {}", self.opened.format.title()))?;
         let schema = self.schema();
         out.line("")?;
-        self.print_schema(&schema, out)?;
+        self.print_schema(schema, out)?;
         self.print_collections(out)?;
-        for collection in self.collections.iter().filter(|c| **c.schema() != *schema) {
+        for collection in self.collections.iter().filter(|c| c.schema() != schema) {
             out.line(format!("{}:", out.data(collection.name())))?;
             self.print_schema(collection.schema(), out)?;
         }

@@ -118,7 +118,7 @@ pub fn plan(
     options: &ConvertOptions,
 ) -> Result<(Plan, Fidelity)> {
     let collections = chosen(source, options)?;
-    let mut plan = Plan::default();
+    let mut plan = Plan { schema: Arc::clone(source.schema()), ..Plan::default() };
     if let Some(first) = collections.first() {
         plan.schema = Arc::clone(first.schema());
         if let Some(other) = collections.iter().find(|c| c.schema() != first.schema()) {

@@ -174,18 +174,24 @@ impl Collection for FakeCollection {
 
 struct FakeDataset {
     info: Info,
+    schema: Arc<Schema>,
     collections: Vec<Arc<dyn Collection>>,
 }
 
 pub(crate) fn dataset(collections: Vec<FakeCollection>) -> Arc<dyn Dataset> {
-    let collections = collections.into_iter().map(FakeCollection::arc).collect();
+    let collections: Vec<_> = collections.into_iter().map(FakeCollection::arc).collect();
     let info = Info { format: "fake", native: object(r#"{"made":"up"}"#).as_ref().clone() };
-    Arc::new(FakeDataset { info, collections })
+    let schema = collections.first().map(|c| Arc::clone(c.schema())).unwrap_or_default();
+    Arc::new(FakeDataset { info, schema, collections })
 }
 
 impl Dataset for FakeDataset {
     fn info(&self) -> &Info {
         &self.info
+    }
+
+    fn schema(&self) -> &Arc<Schema> {
+        &self.schema
     }
 
     fn collections(&self) -> Vec<String> {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use packstone_container::Limits;
 use packstone_container::digest::{Algorithm, MultiHasher};
-use packstone_container::json::Value;
 use packstone_io::{Kind, RelPath, Root};
 
 use super::codes;
@@ -113,6 +112,10 @@ impl Dataset for SedpackDataset {
         &self.info
     }
 
+    fn schema(&self) -> &Arc<Schema> {
+        &self.document.schema
+    }
+
     fn collections(&self) -> Vec<String> {
         self.document.splits.iter().map(|(name, _)| name.clone()).collect()
     }
@@ -212,9 +215,4 @@ impl Split {
         }
         Ok(batch.with_metadata(Arc::clone(&shard.metadata)))
     }
-}
-
-/// The `metadata` section of a root document, for a new dataset made from this one.
-pub fn about(native: &packstone_container::json::Object) -> packstone_container::json::Object {
-    native.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
 }
