@@ -30,3 +30,7 @@ pub use error::{Error, Place, Result};
 pub use packstone_container::{Limits, json};
 pub use packstone_io::{Kind, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
 pub use registry::open;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
