@@ -24,6 +24,7 @@ pub mod format;
 pub mod formats;
 pub mod model;
 pub mod ops;
+pub mod random;
 pub mod registry;
 
 pub use error::{Error, Place, Result};

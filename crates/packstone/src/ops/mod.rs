@@ -1,10 +1,12 @@
 //! What is done with datasets: one verb a file, written against the traits of [`crate::format`] alone.
 
+mod batches;
 mod canonical;
 mod content;
 mod convert;
 mod diff;
 mod digest;
+mod gather;
 mod meter;
 mod scan;
 mod select;
@@ -15,12 +17,13 @@ use packstone_io::Kind;
 
 use crate::error::{Error, Place};
 
+pub use batches::Batches;
 pub use convert::{ConvertOptions, ConvertReport, Proof, convert, plan};
 pub use diff::{DiffOptions, DiffReport, Difference, diff};
 pub use digest::{CollectionDigest, DigestOptions, Level, digest_collection};
-pub use scan::{Batches, Decoded, Mapped, Scan, Shards, gather};
+pub use gather::gather;
+pub use scan::{Decoded, Mapped, Scan, Shards};
 pub use select::{BalanceKey, Balanced, SelectedCollection, Selection, balanced};
-pub use shuffle::Random;
 pub use verify::{VerifyOptions, VerifyReport, verify};
 
 /// The error for a collection whose shards hold another number of samples than it says.

@@ -1,4 +1,4 @@
-//! Reading in order: shards decoded ahead on threads, batches across shard borders, and single samples by index.
+//! Reading in order: shards decoded ahead on threads.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use packstone_container::Limits;
 use packstone_io::{BufferPool, Kind};
 
-use super::shuffle::{Mixer, Random};
+use super::batches::Batches;
+use super::shuffle::Mixer;
 use crate::error::{Error, Place, Result};
 use crate::exec::{Pipeline, default_threads};
 use crate::format::{Collection, ReadContext, ShardRef};
-use crate::model::{Batch, BatchBuilder, Finding};
+use crate::model::{Batch, Finding};
+use crate::random::Random;
 
 /// How to read a collection from one end to the other.
 #[derive(Clone)]
@@ -150,7 +152,7 @@ impl Scan {
     /// Batches of `size` samples across shard borders; the last one may be short.
     ///
     /// # Errors
-    /// `ops/batch_size` for 0; `io/out_of_memory`.
+    /// `ops/batch_size` for 0.
     pub fn batches(self, size: usize) -> Result<Batches> {
         if size == 0 {
             let message = "expected a batch size of at least 1, found 0";
@@ -160,14 +162,13 @@ impl Scan {
             Some(fields) => Arc::new(self.collection.schema().project(fields)),
             None => Arc::clone(self.collection.schema()),
         };
-        let columns = schema.fields.len();
-        let builder = BatchBuilder::new(schema, size, BufferPool::new(3 * columns))?;
         let mixer = match self.shuffle {
             // The shards have the seed itself.
             Some((seed, buffer)) if buffer > 1 => Some(Mixer::new(Random::new(!seed), buffer)),
             _ => None,
         };
-        Ok(Batches { shards: self.shards(), builder, size, current: None, mixer, failed: None })
+        let threads = self.threads;
+        Ok(Batches::new(self.shards(), schema, size, threads, mixer))
     }
 }
 
@@ -249,121 +250,4 @@ impl<T: Send + 'static> Iterator for Mapped<T> {
             None => self.stop.take().map(Err),
         }
     }
-}
-
-/// Batches of one size, see [`Scan::batches`].
-pub struct Batches {
-    shards: Shards,
-    builder: BatchBuilder,
-    size: usize,
-    current: Option<Decoded>,
-    mixer: Option<Mixer>,
-    failed: Option<Error>,
-}
-
-impl Batches {
-    fn fill(&mut self) -> Result<()> {
-        let Some(mixer) = &mut self.mixer else { return self.fill_in_order() };
-        while self.builder.rows() < self.size {
-            let Some((batch, row)) = mixer.next(&mut self.shards)? else { return Ok(()) };
-            self.builder.push(&batch, row..row + 1)?;
-        }
-        Ok(())
-    }
-
-    fn fill_in_order(&mut self) -> Result<()> {
-        while self.builder.rows() < self.size {
-            let Some(current) = &mut self.current else {
-                match self.shards.next().transpose()? {
-                    Some(decoded) => self.current = Some(decoded),
-                    None => return Ok(()),
-                }
-                continue;
-            };
-            let room = self.size - self.builder.rows();
-            let rows = &mut current.rows;
-            let end = rows.end.min(rows.start.saturating_add(room));
-            self.builder.push(&current.batch, rows.start..end)?;
-            rows.start = end;
-            if current.rows.is_empty() {
-                self.current = None;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Iterator for Batches {
-    type Item = Result<Batch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Some(error) = self.failed.take() {
-            return Some(Err(error));
-        }
-        let filled = self.fill();
-        if self.builder.rows() == 0 {
-            return filled.err().map(Err);
-        }
-        // The samples before a fault are delivered first.
-        self.failed = filled.err();
-        Some(self.builder.finish())
-    }
-}
-
-/// The samples at `indices`, in that order; each shard is read once.
-///
-/// # Errors
-/// `ops/index_out_of_range`; those of [`Collection::read`].
-pub fn gather(
-    collection: &dyn Collection,
-    indices: &[u64],
-    fields: Option<&[usize]>,
-    context: &mut ReadContext,
-) -> Result<Batch> {
-    let len = collection.len();
-    if let Some(index) = indices.iter().find(|i| **i >= len) {
-        let message = format!("expected an index below {len}, found {index}");
-        return Err(Error::new(
-            Kind::NotFound,
-            "ops/index_out_of_range",
-            Place::default(),
-            message,
-        ));
-    }
-    let mut order: Vec<usize> = (0..indices.len()).collect();
-    order.sort_by_key(|slot| indices.get(*slot));
-    let schema = match fields {
-        Some(fields) => Arc::new(collection.schema().project(fields)),
-        None => Arc::clone(collection.schema()),
-    };
-    let mut builder = BatchBuilder::new(schema, indices.len(), context.pool.clone())?;
-    let mut sorted = order.iter().filter_map(|slot| indices.get(*slot).copied()).peekable();
-    while let Some(index) = sorted.next() {
-        let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
-            let message =
-                format!("expected {len} samples, found the lists end before sample {index}");
-            Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
-        })?;
-        let end = shard.first.saturating_add(shard.rows);
-        let row =
-            |index: u64| usize::try_from(index.saturating_sub(shard.first)).unwrap_or(usize::MAX);
-        let mut rows = vec![row(index)];
-        while let Some(index) = sorted.next_if(|index| *index < end) {
-            rows.push(row(index));
-        }
-        let batch = collection.read_rows(&shard, &rows, fields, context)?;
-        builder.push(&batch, 0..batch.rows())?;
-    }
-    let sorted = builder.finish()?;
-    if order.is_sorted() {
-        return Ok(sorted);
-    }
-    // The rows were gathered in the order of their shards; one more copy brings them into the order asked for.
-    let mut slots: Vec<(usize, usize)> =
-        order.into_iter().enumerate().map(|(row, slot)| (slot, row)).collect();
-    slots.sort_unstable();
-    for (_, row) in slots {
-        builder.push(&sorted, row..row + 1)?;
-    }
-    builder.finish()
 }

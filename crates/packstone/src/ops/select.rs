@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::canonical;
-use super::shuffle::Random;
 use crate::error::Result;
 use crate::format::ShardRef;
+use crate::random::Random;
 
 pub use balance::{BalanceKey, Balanced, balanced};
 pub use collection::SelectedCollection;

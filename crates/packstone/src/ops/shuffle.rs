@@ -1,8 +1,5 @@
-//! Random order from a seed: the same on every machine, with any number of threads, in every release.
-//!
-//! The numbers are those of SplitMix64; a number below `n` is the upper half of the 128-bit product with `n`, drawn
-//! again where that would favour some; a list is shuffled from its end (Fisher and Yates). Test vectors freeze all of
-//! it.
+//! Random order from a seed: the same on every machine, with any number of threads, in every release. Test vectors
+//! freeze it.
 //!
 //! [`Scan::shuffled`](super::Scan::shuffled) shuffles the list of shards with the numbers of the seed. Samples then
 //! pass a buffer, with the numbers of the seed's complement: while fewer wait than should, the next one of the shards is
@@ -14,50 +11,7 @@ use std::sync::Arc;
 use super::scan::Shards;
 use crate::error::Result;
 use crate::model::Batch;
-
-/// Random numbers from a seed, see [the module](self).
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// The sequence of `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`, each as likely as the others; 0 where there is none.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        // Products whose lower half is below this come once more often for some numbers than for others.
-        let uneven = bound.wrapping_neg().checked_rem(bound).unwrap_or(0);
-        loop {
-            let product = u128::from(self.next_u64()) * u128::from(bound);
-            let low = u64::try_from(product & u128::from(u64::MAX)).unwrap_or(0);
-            if low >= uneven {
-                return u64::try_from(product >> 64).unwrap_or(0);
-            }
-        }
-    }
-
-    /// Brings `items` into an order that follows from the numbers to come.
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.index(last + 1));
-        }
-    }
-
-    fn index(&mut self, len: usize) -> usize {
-        usize::try_from(self.below(len as u64)).unwrap_or(0)
-    }
-}
+use crate::random::Random;
 
 /// Samples that wait to be drawn. A decoded shard is held as long as one of its samples waits.
 pub(super) struct Mixer {

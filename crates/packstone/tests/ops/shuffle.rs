@@ -1,7 +1,8 @@
 //! Shuffled reading: frozen orders, whatever the threads.
 
 use packstone::Kind;
-use packstone::ops::{Random, Scan};
+use packstone::ops::Scan;
+use packstone::random::Random;
 use proptest::prelude::*;
 
 use crate::fake::{FakeCollection, counted, numbers};
