@@ -23,18 +23,18 @@ use crate::exec::{default_threads, for_each};
 use crate::format::{ReadContext, RepairOptions, RepairReport};
 use crate::model::{Finding, Severity};
 
-/// Everything that lies below a folder, files only, sorted.
+/// Everything that lies below a folder, files only, sorted, with sizes in bytes.
 ///
 /// # Errors
 /// I/O faults.
-pub fn walk_files(root: &dyn Root, folder: &RelPath) -> Result<Vec<RelPath>> {
+pub fn walk_files(root: &dyn Root, folder: &RelPath) -> Result<Vec<(RelPath, u64)>> {
     let (mut files, mut open) = (Vec::new(), vec![folder.clone()]);
     while let Some(folder) = open.pop() {
         for entry in root.list(&folder)? {
             let Ok(path) = folder.join(&entry.name) else { continue };
             match entry.kind {
                 EntryKind::Folder => open.push(path),
-                _ => files.push(path),
+                _ => files.push((path, entry.len)),
             }
         }
     }
@@ -91,7 +91,7 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
             Err(error) if error.kind() == Kind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        for path in files.into_iter().filter(|path| !listed.contains(path)) {
+        for (path, _) in files.into_iter().filter(|(path, _)| !listed.contains(path)) {
             if is_temporary(path.name()) {
                 report.removed.push(path.to_string());
                 if !options.dry_run {
@@ -188,7 +188,7 @@ fn records(root: &dyn Root, options: &RepairOptions) -> Result<BTreeMap<RelPath,
         let Ok(files) = walk_files(root, &RelPath::new(split).unwrap_or_default()) else {
             continue;
         };
-        for path in files.iter().filter(|p| p.name() == SHARDS_LIST) {
+        for (path, _) in files.iter().filter(|(p, _)| p.name() == SHARDS_LIST) {
             let Ok(bytes) = root.read(path) else { continue };
             // A list that does not parse says nothing.
             if let Ok(list) = ShardsList::parse(&bytes, path, &options.limits) {

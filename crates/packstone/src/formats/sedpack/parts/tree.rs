@@ -27,9 +27,16 @@ pub struct Tree {
     cache: Mutex<Cache>,
 }
 
+/// A list whose own counts agree, and how many shards lie below it.
+#[derive(Clone)]
+struct Counted {
+    list: Arc<ShardsList>,
+    shards: u64,
+}
+
 #[derive(Default)]
 struct Cache {
-    lists: HashMap<RelPath, (u64, Arc<ShardsList>)>,
+    lists: HashMap<RelPath, (u64, Counted)>,
     entries: usize,
     clock: u64,
 }
@@ -39,21 +46,21 @@ fn weight(list: &ShardsList) -> usize {
 }
 
 impl Cache {
-    fn get(&mut self, path: &RelPath) -> Option<Arc<ShardsList>> {
+    fn get(&mut self, path: &RelPath) -> Option<Counted> {
         self.clock += 1;
         let (used, list) = self.lists.get_mut(path)?;
         *used = self.clock;
-        Some(Arc::clone(list))
+        Some(list.clone())
     }
 
-    fn put(&mut self, path: &RelPath, list: &Arc<ShardsList>) {
-        self.entries += weight(list);
-        self.lists.insert(path.clone(), (self.clock, Arc::clone(list)));
+    fn put(&mut self, path: &RelPath, counted: &Counted) {
+        self.entries += weight(&counted.list);
+        self.lists.insert(path.clone(), (self.clock, counted.clone()));
         while self.entries > CACHED_ENTRIES && self.lists.len() > 1 {
             let oldest = self.lists.iter().min_by_key(|(_, (used, _))| *used);
             let Some(path) = oldest.map(|(path, _)| path.clone()) else { return };
-            if let Some((_, list)) = self.lists.remove(&path) {
-                self.entries = self.entries.saturating_sub(weight(&list));
+            if let Some((_, counted)) = self.lists.remove(&path) {
+                self.entries = self.entries.saturating_sub(weight(&counted.list));
             }
         }
     }
@@ -72,19 +79,43 @@ impl Tree {
     pub fn list(&self, pointer: &ListPointer) -> Result<Arc<ShardsList>> {
         let path = &pointer.file.path;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = match cache.get(path) {
-            Some(list) => list,
+        let Counted { list, shards } = match cache.get(path) {
+            Some(counted) => counted,
             None => {
-                let bytes = self.root.read(path).map_err(|e| file_error(e, path))?;
-                let mut list = ShardsList::parse(&bytes, path, &self.limits)?;
-                // Only writers need the text again.
-                list.document = packstone_container::json::Object::new();
-                let list = Arc::new(list);
-                cache.put(path, &list);
-                list
+                let counted = self.load(path)?;
+                cache.put(path, &counted);
+                counted
             }
         };
-        check_counts(&list, pointer).map(|()| list)
+        drop(cache);
+        let place = || Place::file(path);
+        if pointer.examples != list.examples {
+            let what = "examples as the pointer to this list says";
+            return Err(count_error(place(), what, pointer.examples, list.examples));
+        }
+        if pointer.shards != shards {
+            let what = "shards as the pointer to this list says";
+            return Err(count_error(place(), what, pointer.shards, shards));
+        }
+        Ok(list)
+    }
+
+    fn load(&self, path: &RelPath) -> Result<Counted> {
+        let bytes = self.root.read(path).map_err(|e| file_error(e, path))?;
+        let mut list = ShardsList::parse(&bytes, path, &self.limits)?;
+        // Only writers need the text again.
+        list.document = packstone_container::json::Object::new();
+        if let Some((code, again)) = list.repeated() {
+            let message = format!("expected each file once, found {again} again");
+            return Err(Error::new(Kind::Corrupt, code, Place::file(path), message));
+        }
+        let counted = list.counted();
+        if counted != list.examples {
+            let what = "examples as its shards and children add up";
+            return Err(count_error(Place::file(path), what, counted, list.examples));
+        }
+        let shards = list.counted_shards();
+        Ok(Counted { list: Arc::new(list), shards })
     }
 
     /// The shards below `pointer` in order, from the one that holds example `from` on.
@@ -108,23 +139,6 @@ pub fn file_error(error: packstone_io::IoError, path: &RelPath) -> Error {
 pub fn count_error(place: Place, what: &str, expected: u64, found: u64) -> Error {
     let message = format!("expected {expected} {what}, found {found}");
     Error::new(Kind::Corrupt, codes::COUNT_MISMATCH, place, message)
-}
-
-fn check_counts(list: &ShardsList, pointer: &ListPointer) -> Result<()> {
-    let place = Place::file(&pointer.file.path);
-    if let Some((code, path)) = list.repeated() {
-        let message = format!("expected each file once, found {path} again");
-        return Err(Error::new(Kind::Corrupt, code, place, message));
-    }
-    let pairs = [
-        ("examples as its shards and children add up", list.counted(), list.examples),
-        ("examples as the pointer to this list says", pointer.examples, list.examples),
-        ("shards as the pointer to this list says", pointer.shards, list.counted_shards()),
-    ];
-    match pairs.into_iter().find(|(_, expected, found)| expected != found) {
-        Some((what, expected, found)) => Err(count_error(place, what, expected, found)),
-        None => Ok(()),
-    }
 }
 
 /// Shards in order, depth first: a list's own before those of its children.
