@@ -83,7 +83,7 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
     let pending = merge::pending_folders(root.as_ref(), &info, &options.limits)?;
     let format = ShardFormat::from(&info);
     let mut context = ReadContext { limits: options.limits, ..ReadContext::default() };
-    let mut salvage: Vec<ShardEntry> = Vec::new();
+    let mut salvage: Vec<(usize, ShardEntry)> = Vec::new();
     for split in SPLITS {
         let folder = RelPath::new(split).unwrap_or_default();
         let files = match walk_files(root.as_ref(), &folder) {
@@ -93,10 +93,7 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
         };
         for (path, _) in files.into_iter().filter(|(path, _)| !listed.contains(path)) {
             if is_temporary(path.name()) {
-                report.removed.push(path.to_string());
-                if !options.dry_run {
-                    root.remove(&path)?;
-                }
+                remove(root.as_ref(), &path, options, &mut report)?;
                 continue;
             }
             let extension = path.name().rsplit_once('.').map(|(_, e)| e);
@@ -114,16 +111,23 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
                 ));
                 continue;
             }
-            match salvaged(root.as_ref(), &path, &info, &format, &known, &mut context) {
+            let record = known.get(&path);
+            let turn = record.map_or(usize::MAX, |(turn, _)| *turn);
+            let record = record.map(|(_, entry)| entry);
+            match salvaged(root.as_ref(), &path, &info, &format, record, &mut context) {
                 Ok(entry) => {
                     report.salvaged.push((path.to_string(), entry.examples));
-                    salvage.push(entry);
+                    salvage.push((turn, entry));
                 }
                 Err(error) => report.left.push(error.into()),
             }
         }
     }
+    leftovers(root.as_ref(), options, &mut report)?;
     if !options.dry_run {
+        // Stable, so what no journal knows keeps the order of its paths.
+        salvage.sort_by_key(|(turn, _)| *turn);
+        let salvage: Vec<ShardEntry> = salvage.into_iter().map(|(_, entry)| entry).collect();
         let paths: Vec<RelPath> =
             salvage.iter().flat_map(|e| &e.files).map(|f| f.path.clone()).collect();
         for_each(&paths, default_threads(), |path| Ok(root.persist(path)?))?;
@@ -137,6 +141,29 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
         }
     }
     Ok(report)
+}
+
+/// Removes files in the making from the root folder itself.
+fn leftovers(root: &dyn RootMut, options: &RepairOptions, report: &mut RepairReport) -> Result<()> {
+    let entries = root.list(&RelPath::root())?;
+    // Journals and the lock file have their own end.
+    let made =
+        |name: &str| is_temporary(name) && (name.ends_with(".tmp") || !name.starts_with(TEMPORARY));
+    for entry in entries.iter().filter(|e| e.kind == EntryKind::File && made(&e.name)) {
+        let Ok(path) = RelPath::new(&entry.name) else { continue };
+        remove(root, &path, options, report)?;
+    }
+    Ok(())
+}
+
+fn remove(
+    root: &dyn RootMut,
+    path: &RelPath,
+    options: &RepairOptions,
+    report: &mut RepairReport,
+) -> Result<()> {
+    report.removed.push(path.to_string());
+    if options.dry_run { Ok(()) } else { Ok(root.remove(path)?) }
 }
 
 /// Reads the root; where a split's list was renamed and the root was not, because a writer died between the two, the
@@ -176,12 +203,17 @@ fn journals(root: &dyn Root) -> Result<Vec<RelPath>> {
     Ok(names.filter_map(|e| RelPath::new(&e.name).ok()).collect())
 }
 
-/// What journals and unreachable lists say about shards.
-fn records(root: &dyn Root, options: &RepairOptions) -> Result<BTreeMap<RelPath, ShardEntry>> {
-    let mut known = BTreeMap::new();
+/// What is known of a shard without looking at it, and its turn among all of them.
+type Records = BTreeMap<RelPath, (usize, ShardEntry)>;
+
+/// What journals and unreachable lists say about shards, in the order of writing as far as a journal knows it.
+fn records(root: &dyn Root, options: &RepairOptions) -> Result<Records> {
+    let mut known = Records::new();
+    let mut turn = 0;
     let mut note = |entry: ShardEntry| {
         if let Some(file) = entry.files.first() {
-            known.insert(file.path.clone(), entry);
+            known.insert(file.path.clone(), (turn, entry));
+            turn += 1;
         }
     };
     for split in SPLITS {
@@ -217,11 +249,10 @@ fn salvaged(
     path: &RelPath,
     info: &DatasetInfo,
     format: &ShardFormat,
-    known: &BTreeMap<RelPath, ShardEntry>,
+    record: Option<&ShardEntry>,
     context: &mut ReadContext,
 ) -> Result<ShardEntry> {
     let bytes = root.read(path).map_err(|e| super::tree::file_error(e, path))?;
-    let record = known.get(path);
     if let Some(file) = record.and_then(|r| r.files.first())
         && file.checksums.len() == info.algorithms.len()
     {
