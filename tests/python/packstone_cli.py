@@ -122,12 +122,16 @@ def repair(path: Path) -> Result:
     return run("repair", path, "--json")
 
 
+#: The four digests of a collection: of the values alone and of everything, in order and without.
+DIGESTS = ("values", "values_unordered", "full", "full_unordered")
+
+
 def digest(path: Path) -> dict[str, dict[str, Any]]:
     """The content digests by collection, without what depends on the place."""
     lines = run("digest", path, "--json").of_type("digest")
     return {
         line["collection"]: {
-            key: value for key, value in line.items() if key in ("ordered", "unordered")
+            key: value for key, value in line.items() if key in DIGESTS
         }
         for line in lines
     }

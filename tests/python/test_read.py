@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sedpack.io import Dataset
@@ -52,9 +53,7 @@ def test_golden_case_reads_as_the_library_reads_it(case: str) -> None:
 VERIFY_CLEAN = {
     "dataset_info_changed",
     "extra_file",
-    "fb_gzip_two_members",
     "fb_same_size_other_dtype",
-    "fb_zstd_without_content_size",
 }
 #: Only worth a warning.
 VERIFY_EITHER = {"self_path_mismatch"}
@@ -84,6 +83,13 @@ def test_a_slice_is_a_slice_of_the_whole(labelled_source: Path) -> None:
         assert "holdout" not in part
 
 
+def floats(values: Any) -> Any:
+    """The values with what JSON has no word for, which stands as text, turned back."""
+    if isinstance(values, list):
+        return [floats(value) for value in values]
+    return float(values) if isinstance(values, str) else values
+
+
 def test_values_are_spelled_as_python_spells_them(tmp_path: Path) -> None:
     schema = shared_schema()
     examples = make_examples(schema, 12)
@@ -92,8 +98,8 @@ def test_values_are_spelled_as_python_spells_them(tmp_path: Path) -> None:
     assert len(lines) == len(examples)
     for line, example in zip(lines, examples, strict=True):
         found = json.loads(line)["values"]
-        assert repr(found["x"]) == repr(example["x"].tolist())
-        assert repr(found["half"]) == repr(example["half"].tolist())
+        assert repr(floats(found["x"])) == repr(example["x"].tolist())
+        assert repr(floats(found["half"])) == repr(example["half"].tolist())
         assert found["label"] == int(example["label"])
         assert found["n"] == int(example["n"])
         assert found["text"] == example["text"]

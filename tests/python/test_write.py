@@ -127,7 +127,7 @@ def test_a_schema_that_tfrec_cannot_hold_is_refused(
 def test_equal_content_has_equal_digests(labelled_source: Path, tmp_path: Path) -> None:
     expected = packstone.digest(labelled_source)
     assert set(expected) == {"train", "holdout"}
-    assert all(set(found) == {"ordered", "unordered"} for found in expected.values())
+    assert all(set(found) == set(packstone.DIGESTS) for found in expected.values())
     for index, (shard_type, compression) in enumerate(KINDS):
         target = tmp_path / f"{index}"
         packstone.convert(
@@ -155,8 +155,8 @@ def test_other_content_has_other_digests(labelled_source: Path, tmp_path: Path) 
 
     old, new = packstone.digest(labelled_source), packstone.digest(turned)
     for split in old:
-        assert new[split]["unordered"] == old[split]["unordered"]
-        assert new[split]["ordered"] != old[split]["ordered"]
+        assert new[split]["values_unordered"] == old[split]["values_unordered"]
+        assert new[split]["values"] != old[split]["values"]
     split = items[0].split
-    assert packstone.digest(changed)[split]["unordered"] != old[split]["unordered"]
+    assert packstone.digest(changed)[split]["values_unordered"] != old[split]["values_unordered"]
     packstone.run("diff", labelled_source, turned, expect=packstone.FINDINGS)

@@ -102,6 +102,9 @@ pub trait Dataset: Send + Sync {
     /// What it says about itself.
     fn info(&self) -> &Info;
 
+    /// The fields that samples have where a collection does not say otherwise; known also without any collection.
+    fn schema(&self) -> &Arc<Schema>;
+
     /// The names of its collections, in the order of the format.
     fn collections(&self) -> Vec<String>;
 
@@ -144,6 +147,20 @@ pub trait Collection: Send + Sync {
         fields: Option<&[usize]>,
         context: &mut ReadContext,
     ) -> Result<Batch>;
+
+    /// The samples of a shard at the given rows, in the given order. Formats that can leave the others alone do.
+    ///
+    /// # Errors
+    /// As for [`Collection::read`].
+    fn read_rows(
+        &self,
+        shard: &ShardRef,
+        rows: &[usize],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        self.read(shard, fields, context)?.select(rows)
+    }
 }
 
 /// A shard as its dataset lists it: the unit in which samples are read.

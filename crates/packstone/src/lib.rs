@@ -24,9 +24,14 @@ pub mod format;
 pub mod formats;
 pub mod model;
 pub mod ops;
+pub mod random;
 pub mod registry;
 
 pub use error::{Error, Place, Result};
 pub use packstone_container::{Limits, json};
 pub use packstone_io::{Kind, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
 pub use registry::open;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -12,5 +12,5 @@
 mod read;
 mod write;
 
-pub use read::{FlatError, Index, read};
+pub use read::{FlatError, Index, read, read_rows};
 pub use write::write;

@@ -69,6 +69,14 @@ pub enum FlatError {
         /// Attributes that are stored.
         found: usize,
     },
+    /// An example that was asked for is not there.
+    #[error("expected at least {} examples, found {count}", .row + 1)]
+    NoExample {
+        /// Its number.
+        row: usize,
+        /// Examples of the shard.
+        count: usize,
+    },
     /// More values, or more bytes of values, than the buffer can hold: they overlap.
     #[error("expected values that do not overlap, found {found} bytes of values in {len} bytes")]
     Overlap {
@@ -106,41 +114,28 @@ impl FlatError {
 /// # Errors
 /// The first [`FlatError`] met, in order of the examples.
 pub fn read(bytes: &[u8], attributes: usize) -> Result<Index, FlatError> {
-    if bytes.is_empty() {
-        return Err(FlatError::Empty);
+    let mut reader = Reader::new(bytes)?;
+    let (list, count) = reader.examples()?;
+    reader.index(list, count, attributes, count, 0..count)
+}
+
+/// Checks only the examples of the given numbers and notes where their values lie; the rest of the shard is not touched.
+/// Also returns how many examples the shard holds.
+///
+/// # Errors
+/// As for [`read`]; [`FlatError::NoExample`].
+pub fn read_rows(
+    bytes: &[u8],
+    attributes: usize,
+    rows: &[usize],
+) -> Result<(Index, usize), FlatError> {
+    let mut reader = Reader::new(bytes)?;
+    let (list, count) = reader.examples()?;
+    if let Some(row) = rows.iter().copied().find(|row| *row >= count) {
+        return Err(FlatError::NoExample { row, count });
     }
-    if u32::try_from(bytes.len()).is_err() {
-        return Err(FlatError::TooLarge(bytes.len() as u64));
-    }
-    let mut reader = Reader { bytes, vtable: usize::MAX, shape: (0, 0) };
-    let shard = reader.follow(0, "the root table")?;
-    let Some((examples, count)) = reader.vector_of(shard, 4, "the list of examples")? else {
-        return Ok(Index { attributes, ..Index::default() });
-    };
-    // Each value needs at least its entry in a vector, so this bounds what is allocated below.
-    let values = count.checked_mul(attributes).filter(|n| *n <= bytes.len());
-    let overlap = |found| FlatError::Overlap { found, len: bytes.len() };
-    let mut spans = Vec::with_capacity(values.ok_or_else(|| overlap(u64::MAX))?);
-    let mut sum = 0u64;
-    for number in 0..count {
-        let example = reader.follow(examples + number * 4, "an example")?;
-        let (list, found) = reader.vector_of(example, 4, "the attributes")?.unwrap_or_default();
-        if found != attributes {
-            return Err(FlatError::AttributeCount { example: number, expected: attributes, found });
-        }
-        for position in 0..found {
-            let attribute = reader.follow(list + position * 4, "an attribute")?;
-            let value = reader.vector_of(attribute, 1, "the bytes of an attribute")?;
-            let (start, len) = value.unwrap_or_default();
-            sum += len as u64;
-            // Both fit: the buffer has less than 4 GiB.
-            spans.push((u32::try_from(start).unwrap_or(0), u32::try_from(len).unwrap_or(0)));
-        }
-    }
-    if sum > bytes.len() as u64 {
-        return Err(overlap(sum));
-    }
-    Ok(Index { examples: count, attributes, spans })
+    let index = reader.index(list, rows.len(), attributes, count, rows.iter().copied())?;
+    Ok((index, count))
 }
 
 struct Reader<'a> {
@@ -151,7 +146,64 @@ struct Reader<'a> {
     shape: (u16, u16),
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Result<Self, FlatError> {
+        if bytes.is_empty() {
+            return Err(FlatError::Empty);
+        }
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(FlatError::TooLarge(bytes.len() as u64));
+        }
+        Ok(Self { bytes, vtable: usize::MAX, shape: (0, 0) })
+    }
+
+    /// Where the list of examples starts, and how many there are.
+    fn examples(&mut self) -> Result<(usize, usize), FlatError> {
+        let shard = self.follow(0, "the root table")?;
+        Ok(self.vector_of(shard, 4, "the list of examples")?.unwrap_or_default())
+    }
+
+    /// The places of all values of `rows`, which are `wanted` of the `count` examples listed at `list`.
+    fn index(
+        &mut self,
+        list: usize,
+        wanted: usize,
+        attributes: usize,
+        count: usize,
+        rows: impl Iterator<Item = usize>,
+    ) -> Result<Index, FlatError> {
+        let len = self.bytes.len();
+        // Each value needs at least its entry in a vector, so this bounds what is allocated below.
+        let fits = count.checked_mul(attributes).is_some_and(|n| n <= len);
+        let values = wanted.checked_mul(attributes).filter(|_| fits);
+        let overlap = |found| FlatError::Overlap { found, len };
+        let mut spans = Vec::with_capacity(values.ok_or_else(|| overlap(u64::MAX))?);
+        let mut sum = 0u64;
+        for number in rows {
+            let example = self.follow(list + number * 4, "an example")?;
+            let (list, found) = self.vector_of(example, 4, "the attributes")?.unwrap_or_default();
+            if found != attributes {
+                return Err(FlatError::AttributeCount {
+                    example: number,
+                    expected: attributes,
+                    found,
+                });
+            }
+            for position in 0..found {
+                let attribute = self.follow(list + position * 4, "an attribute")?;
+                let value = self.vector_of(attribute, 1, "the bytes of an attribute")?;
+                let (start, len) = value.unwrap_or_default();
+                sum += len as u64;
+                // Both fit: the buffer has less than 4 GiB.
+                spans.push((u32::try_from(start).unwrap_or(0), u32::try_from(len).unwrap_or(0)));
+            }
+        }
+        if sum > len as u64 && wanted <= count {
+            return Err(overlap(sum));
+        }
+        Ok(Index { examples: wanted, attributes, spans })
+    }
+
     fn outside(&self, what: &'static str, at: i64) -> FlatError {
         FlatError::Outside { what, at, len: self.bytes.len() }
     }

@@ -173,6 +173,12 @@ mod tests {
             ROWS.map(|r| r.iter().map(|v| v.to_vec()).collect::<Vec<_>>())
         );
         assert!(index.column(0).all(|(start, len)| len == 4 && start % 4 == 0));
+        let (some, count) = super::super::read_rows(&bytes, 2, &[2, 0]).unwrap();
+        assert_eq!(
+            (some.span(0, 1), some.span(1, 1), count),
+            (index.span(2, 1), index.span(0, 1), 3)
+        );
+        assert!(super::super::read_rows(&bytes, 2, &[3]).is_err());
         assert_eq!(index.span(3, 0), None);
         assert_eq!(index.span(0, 2), None);
     }

@@ -19,15 +19,18 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType, OFlags};
 
-use crate::buffer::{AlignedBuf, Buf};
+use crate::buffer::Buf;
 use crate::error::{IoError, Kind};
 use crate::mmap;
 use crate::path::RelPath;
+use crate::pool::BufferPool;
 use crate::read::ReadAt;
 use crate::root::{Entry, EntryKind, Journal, Root, RootMut};
 
-/// Files from this size on are mapped, smaller ones are read.
-const MAP_FROM: u64 = 64 << 10;
+/// Files from this size on are mapped, smaller ones are read: making and dropping a map costs more than copying them.
+const MAP_FROM: u64 = 256 << 10;
+/// Buffers that a root keeps for them while nobody reads.
+const READ_BUFFERS: usize = 8;
 
 /// A local folder, see [the module](self).
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub struct LocalRoot {
     folder: OwnedFd,
     label: PathBuf,
     mapping: bool,
+    /// What small files are read into.
+    pool: BufferPool,
 }
 
 impl LocalRoot {
@@ -47,7 +52,8 @@ impl LocalRoot {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(path, flags, rustix::fs::Mode::empty())
             .map_err(|e| IoError::os("open", path.display().to_string(), e.into()))?;
-        Ok(Self { folder, label: path.to_owned(), mapping: true })
+        let pool = BufferPool::new(READ_BUFFERS);
+        Ok(Self { folder, label: path.to_owned(), mapping: true, pool })
     }
 
     /// Opens a folder, making it and its parents where they are missing.
@@ -76,7 +82,8 @@ impl LocalRoot {
         if !meta.is_file() {
             return Err(IoError::new(Kind::Invalid, "read", path.as_str(), "not a regular file"));
         }
-        Ok(LocalFile { file, len: meta.len(), path: path.clone(), mapping: self.mapping })
+        let (path, mapping, pool) = (path.clone(), self.mapping, self.pool.clone());
+        Ok(LocalFile { file, len: meta.len(), path, mapping, pool })
     }
 }
 
@@ -158,6 +165,7 @@ struct LocalFile {
     len: u64,
     path: RelPath,
     mapping: bool,
+    pool: BufferPool,
 }
 
 impl LocalFile {
@@ -173,10 +181,11 @@ impl LocalFile {
         };
         let len = range.end.checked_sub(range.start).filter(|_| range.end <= self.len);
         let len = len.and_then(|n| usize::try_from(n).ok()).ok_or_else(outside)?;
-        let mut bytes = AlignedBuf::with_capacity(len)?;
+        // Buffers of one size serve each other's readers.
+        let mut bytes = self.pool.take(len.max(usize::try_from(MAP_FROM).unwrap_or(0)))?;
         bytes.set_len(len)?;
         self.file.read_exact_at(&mut bytes, range.start).map_err(|e| self.fault(e))?;
-        Ok(bytes.into())
+        Ok(bytes.freeze())
     }
 }
 

@@ -100,6 +100,25 @@ impl Batch {
         Ok(slice)
     }
 
+    /// The given rows in the given order as a batch of their own, without a copy of their values.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where one is past the end.
+    pub fn select(&self, rows: &[usize]) -> Result<Self> {
+        let columns = self.columns.iter().map(|column| {
+            let short =
+                || mismatch(format!("expected rows below {}, found one past them", self.rows));
+            column.select(rows).ok_or_else(short)
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        let mut out = Self::new(Arc::clone(&self.schema), rows.len(), columns)?;
+        if !self.metadata.is_empty() {
+            let of = |row: &usize| self.metadata(*row).cloned().unwrap_or_default();
+            out.metadata = rows.iter().enumerate().map(|(at, row)| (at + 1, of(row))).collect();
+        }
+        Ok(out)
+    }
+
     /// Neighbouring rows that share their metadata, in order; empty objects stand for none.
     pub fn metadata_runs(&self) -> impl Iterator<Item = (Range<usize>, &Arc<Object>)> {
         let starts = std::iter::once(0).chain(self.metadata.iter().map(|(end, _)| *end));

@@ -122,6 +122,21 @@ impl Column {
         }
     }
 
+    /// The given rows in the given order, without a copy of their bytes; `None` where one is past the end.
+    pub fn select(&self, rows: &[usize]) -> Option<Self> {
+        if rows.iter().any(|row| *row >= self.rows) {
+            return None;
+        }
+        let spans = rows.iter().map(|row| self.span(*row)).collect::<Option<Vec<_>>>()?;
+        let data = self.data.clone();
+        match &self.layout {
+            Layout::Dense { width } | Layout::Scattered { width, .. } if !spans.is_empty() => {
+                Self::scattered(data, spans.into_iter().map(|span| span.start).collect(), *width)
+            }
+            _ => Self::scattered_ragged(data, spans),
+        }
+    }
+
     /// Bytes of `rows` in sum.
     pub(crate) fn total(&self, rows: Range<usize>) -> usize {
         match &self.layout {
@@ -181,6 +196,12 @@ mod tests {
             assert!(column.copy_to(1..3, &mut out));
             assert_eq!((&out, column.total(1..3)), (b"cdef", 4));
             assert!(!column.copy_to(1..4, &mut out));
+            assert_eq!(
+                all(&column.select(&[2, 0, 2]).unwrap()),
+                [2, 0, 2].map(|r| want[r].clone())
+            );
+            assert_eq!(all(&column.slice(1..3).unwrap()), want[1..]);
+            assert!(column.select(&[3]).is_none() && column.slice(2..4).is_none());
         }
     }
 

@@ -1,5 +1,33 @@
 //! What is done with datasets: one verb a file, written against the traits of [`crate::format`] alone.
 
+mod batches;
+mod canonical;
+mod content;
+mod convert;
+mod diff;
+mod digest;
+mod gather;
+mod meter;
 mod scan;
+mod select;
+mod shuffle;
+mod verify;
 
-pub use scan::{Batches, Scan, Shards, gather};
+use packstone_io::Kind;
+
+use crate::error::{Error, Place};
+
+pub use batches::Batches;
+pub use convert::{ConvertOptions, ConvertReport, Proof, convert, plan};
+pub use diff::{DiffOptions, DiffReport, Difference, diff};
+pub use digest::{CollectionDigest, DigestOptions, Level, digest_collection};
+pub use gather::gather;
+pub use scan::{Decoded, Mapped, Scan, Shards};
+pub use select::{BalanceKey, Balanced, SelectedCollection, Selection, balanced};
+pub use verify::{VerifyOptions, VerifyReport, verify};
+
+/// The error for a collection whose shards hold another number of samples than it says.
+fn count_error(collection: &str, expected: u64, found: u64) -> Error {
+    let message = format!("expected {expected} samples in {collection:?}, found {found}");
+    Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
+}

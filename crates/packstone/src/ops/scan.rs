@@ -1,4 +1,4 @@
-//! Reading in order: shards decoded ahead on threads, batches across shard borders, and single samples by index.
+//! Reading in order: shards decoded ahead on threads.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use packstone_container::Limits;
 use packstone_io::{BufferPool, Kind};
 
+use super::batches::Batches;
+use super::shuffle::Mixer;
 use crate::error::{Error, Place, Result};
 use crate::exec::{Pipeline, default_threads};
 use crate::format::{Collection, ReadContext, ShardRef};
-use crate::model::{Batch, BatchBuilder, Finding};
+use crate::model::{Batch, Finding};
+use crate::random::Random;
 
 /// How to read a collection from one end to the other.
 #[derive(Clone)]
@@ -21,6 +24,7 @@ pub struct Scan {
     fields: Option<Vec<usize>>,
     verify: bool,
     limits: Limits,
+    shuffle: Option<(u64, usize)>,
 }
 
 impl Scan {
@@ -28,15 +32,8 @@ impl Scan {
     pub fn new(collection: Arc<dyn Collection>) -> Self {
         let (threads, range) = (default_threads(), 0..collection.len());
         let limits = Limits::default();
-        Self {
-            collection,
-            threads,
-            window: threads + 2,
-            range,
-            fields: None,
-            verify: false,
-            limits,
-        }
+        let (fields, verify, shuffle) = (None, false, None);
+        Self { collection, threads, window: threads + 2, range, fields, verify, limits, shuffle }
     }
 
     /// Decode on `threads` threads, holding at most `threads + 2` shards; 0 decodes where shards are taken.
@@ -87,11 +84,21 @@ impl Scan {
         self
     }
 
-    /// Shard after shard, in the collection's order.
+    /// In a random order that follows from `seed`: shards are shuffled fully, and [batches](Self::batches) take each
+    /// sample at random from `buffer` that wait (0 and 1 keep the order inside a shard).
+    ///
+    /// Equal seeds give equal orders, with any number of threads. Take another seed for each pass. A decoded shard is
+    /// held while one of its samples waits: memory is about that of `buffer` samples times the logarithm of the samples
+    /// in a shard, and at least that of the shards decoded ahead.
+    #[must_use]
+    pub fn shuffled(mut self, seed: u64, buffer: usize) -> Self {
+        self.shuffle = Some((seed, buffer));
+        self
+    }
+
+    /// Shard after shard, in the collection's order, or shuffled.
     pub fn shards(self) -> Shards {
-        let range = self.range.clone();
-        let listed = self.collection.shards(range.start);
-        self.over(listed, range)
+        self.map_shards(Ok)
     }
 
     /// The given shards, in the given order, whole: what filters and balancing yield.
@@ -99,32 +106,53 @@ impl Scan {
         self,
         shards: impl Iterator<Item = Result<ShardRef>> + Send + 'static,
     ) -> Shards {
-        self.over(Box::new(shards), 0..u64::MAX)
+        self.over(Box::new(shards), 0..u64::MAX, Ok)
     }
 
-    fn over(self, listed: Listing, range: Range<u64>) -> Shards {
+    /// What `work` makes of each shard, in the order of the shards; it runs on the threads that decode.
+    pub fn map_shards<T: Send + 'static>(
+        self,
+        work: impl Fn(Decoded) -> Result<T> + Send + Sync + 'static,
+    ) -> Mapped<T> {
+        let range = self.range.clone();
+        let mut listed = self.collection.shards(range.start);
+        if let Some((seed, _)) = self.shuffle {
+            listed = shuffle_shards(listed, range.end, seed);
+        }
+        self.over(listed, range, work)
+    }
+
+    fn over<T: Send + 'static>(
+        self,
+        listed: Listing,
+        range: Range<u64>,
+        work: impl Fn(Decoded) -> Result<T> + Send + Sync + 'static,
+    ) -> Mapped<T> {
         let pool = BufferPool::new(self.window + self.threads + 1);
         let notes = Arc::new(Mutex::new(Vec::new()));
+        let work = Arc::new(work);
         let make = || {
             let context = ReadContext::new(pool.clone(), self.limits, self.verify);
             let context = Mutex::new(context);
             let (collection, fields) = (Arc::clone(&self.collection), self.fields.clone());
-            let notes = Arc::clone(&notes);
+            let (notes, work, range) = (Arc::clone(&notes), Arc::clone(&work), range.clone());
             move |shard: ShardRef| {
                 let mut context = context.lock().unwrap_or_else(PoisonError::into_inner);
                 let read = collection.read(&shard, fields.as_deref(), &mut context);
                 notes.lock().unwrap_or_else(PoisonError::into_inner).append(&mut context.notes);
-                read.map(|batch| (shard, batch))
+                let batch = read?;
+                let rows = cut(&range, &shard, batch.rows());
+                work(Decoded { shard, batch, rows })
             }
         };
         let pipeline = Pipeline::new(self.threads, self.window, make);
-        Shards { pipeline, listed: Some(listed), range, stop: None, notes }
+        Mapped { pipeline, listed: Some(listed), end: range.end, stop: None, notes }
     }
 
     /// Batches of `size` samples across shard borders; the last one may be short.
     ///
     /// # Errors
-    /// `ops/batch_size` for 0; `io/out_of_memory`.
+    /// `ops/batch_size` for 0.
     pub fn batches(self, size: usize) -> Result<Batches> {
         if size == 0 {
             let message = "expected a batch size of at least 1, found 0";
@@ -134,19 +162,39 @@ impl Scan {
             Some(fields) => Arc::new(self.collection.schema().project(fields)),
             None => Arc::clone(self.collection.schema()),
         };
-        let columns = schema.fields.len();
-        let builder = BatchBuilder::new(schema, size, BufferPool::new(3 * columns))?;
-        Ok(Batches { shards: self.shards(), builder, size, current: None, failed: None })
+        let mixer = match self.shuffle {
+            // The shards have the seed itself.
+            Some((seed, buffer)) if buffer > 1 => Some(Mixer::new(Random::new(!seed), buffer)),
+            _ => None,
+        };
+        let threads = self.threads;
+        Ok(Batches::new(self.shards(), schema, size, threads, mixer))
+    }
+}
+
+/// The shards up to the sample `end` in the order of `seed`; an error comes before all of them.
+fn shuffle_shards(listed: Listing, end: u64, seed: u64) -> Listing {
+    let asked = listed.take_while(|shard| shard.as_ref().map_or(true, |shard| shard.first < end));
+    match asked.collect::<Result<Vec<_>>>() {
+        Ok(mut shards) => {
+            Random::new(seed).shuffle(&mut shards);
+            Box::new(shards.into_iter().map(Ok))
+        }
+        Err(error) => Box::new(std::iter::once(Err(error))),
     }
 }
 
 type Listing = Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
 
 /// Decoded shards in order, see [`Scan::shards`].
-pub struct Shards {
-    pipeline: Pipeline<ShardRef, Result<(ShardRef, Batch)>>,
+pub type Shards = Mapped<Decoded>;
+
+/// What was made of each shard, in order, see [`Scan::map_shards`].
+pub struct Mapped<T> {
+    pipeline: Pipeline<ShardRef, Result<T>>,
     listed: Option<Listing>,
-    range: Range<u64>,
+    /// Shards from this sample on are not asked for.
+    end: u64,
     stop: Option<Error>,
     notes: Arc<Mutex<Vec<Finding>>>,
 }
@@ -162,7 +210,15 @@ pub struct Decoded {
     pub rows: Range<usize>,
 }
 
-impl Shards {
+fn cut(range: &Range<u64>, shard: &ShardRef, rows: usize) -> Range<usize> {
+    let inside = |index: u64| {
+        let row = index.saturating_sub(shard.first).min(rows as u64);
+        usize::try_from(row).unwrap_or(rows)
+    };
+    inside(range.start)..inside(range.end)
+}
+
+impl<T: Send + 'static> Mapped<T> {
     /// What was noticed so far and is no error.
     pub fn take_notes(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
@@ -172,7 +228,7 @@ impl Shards {
         while self.pipeline.has_room() {
             let Some(listed) = &mut self.listed else { return };
             match listed.next() {
-                Some(Ok(shard)) if shard.first < self.range.end => self.pipeline.submit(shard),
+                Some(Ok(shard)) if shard.first < self.end => self.pipeline.submit(shard),
                 Some(Err(error)) => {
                     // Reported after the shards that come before it.
                     self.stop = Some(error);
@@ -182,133 +238,16 @@ impl Shards {
             }
         }
     }
-
-    fn cut(&self, shard: &ShardRef, batch: &Batch) -> Range<usize> {
-        let inside = |index: u64| {
-            let row = index.saturating_sub(shard.first).min(batch.rows() as u64);
-            usize::try_from(row).unwrap_or(batch.rows())
-        };
-        inside(self.range.start)..inside(self.range.end)
-    }
 }
 
-impl Iterator for Shards {
-    type Item = Result<Decoded>;
+impl<T: Send + 'static> Iterator for Mapped<T> {
+    type Item = Result<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.refill();
         match self.pipeline.next_result() {
-            Some(result) => Some(result.and_then(|r| r).map(|(shard, batch)| {
-                let rows = self.cut(&shard, &batch);
-                Decoded { shard, batch, rows }
-            })),
+            Some(result) => Some(result.and_then(|r| r)),
             None => self.stop.take().map(Err),
         }
     }
-}
-
-/// Batches of one size, see [`Scan::batches`].
-pub struct Batches {
-    shards: Shards,
-    builder: BatchBuilder,
-    size: usize,
-    current: Option<Decoded>,
-    failed: Option<Error>,
-}
-
-impl Batches {
-    fn fill(&mut self) -> Result<()> {
-        while self.builder.rows() < self.size {
-            let Some(current) = &mut self.current else {
-                match self.shards.next().transpose()? {
-                    Some(decoded) => self.current = Some(decoded),
-                    None => return Ok(()),
-                }
-                continue;
-            };
-            let room = self.size - self.builder.rows();
-            let rows = &mut current.rows;
-            let end = rows.end.min(rows.start.saturating_add(room));
-            self.builder.push(&current.batch, rows.start..end)?;
-            rows.start = end;
-            if current.rows.is_empty() {
-                self.current = None;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Iterator for Batches {
-    type Item = Result<Batch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Some(error) = self.failed.take() {
-            return Some(Err(error));
-        }
-        let filled = self.fill();
-        if self.builder.rows() == 0 {
-            return filled.err().map(Err);
-        }
-        // The samples before a fault are delivered first.
-        self.failed = filled.err();
-        Some(self.builder.finish())
-    }
-}
-
-/// The samples at `indices`, in that order; each shard is read once.
-///
-/// # Errors
-/// `ops/index_out_of_range`; those of [`Collection::read`].
-pub fn gather(
-    collection: &dyn Collection,
-    indices: &[u64],
-    fields: Option<&[usize]>,
-    context: &mut ReadContext,
-) -> Result<Batch> {
-    let len = collection.len();
-    if let Some(index) = indices.iter().find(|i| **i >= len) {
-        let message = format!("expected an index below {len}, found {index}");
-        return Err(Error::new(
-            Kind::NotFound,
-            "ops/index_out_of_range",
-            Place::default(),
-            message,
-        ));
-    }
-    let mut order: Vec<usize> = (0..indices.len()).collect();
-    order.sort_by_key(|slot| indices.get(*slot));
-    let schema = match fields {
-        Some(fields) => Arc::new(collection.schema().project(fields)),
-        None => Arc::clone(collection.schema()),
-    };
-    let mut builder = BatchBuilder::new(schema, indices.len(), context.pool.clone())?;
-    let mut current: Option<(Range<u64>, Batch)> = None;
-    for index in order.iter().filter_map(|slot| indices.get(*slot).copied()) {
-        if !current.as_ref().is_some_and(|(range, _)| range.contains(&index)) {
-            let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
-                let message =
-                    format!("expected {len} samples, found the lists end before sample {index}");
-                Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
-            })?;
-            let range = shard.first..shard.first.saturating_add(shard.rows);
-            current = Some((range, collection.read(&shard, fields, context)?));
-        }
-        if let Some((range, batch)) = &current {
-            let row = usize::try_from(index.saturating_sub(range.start)).unwrap_or(usize::MAX);
-            builder.push(batch, row..row.saturating_add(1))?;
-        }
-    }
-    let sorted = builder.finish()?;
-    if order.is_sorted() {
-        return Ok(sorted);
-    }
-    // The rows were gathered in the order of their shards; one more copy brings them into the order asked for.
-    let mut slots: Vec<(usize, usize)> =
-        order.into_iter().enumerate().map(|(row, slot)| (slot, row)).collect();
-    slots.sort_unstable();
-    for (_, row) in slots {
-        builder.push(&sorted, row..row + 1)?;
-    }
-    builder.finish()
 }

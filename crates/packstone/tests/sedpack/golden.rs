@@ -132,7 +132,8 @@ fn documents_parsed_and_written_back_are_byte_equal() {
                     let bytes = std::fs::read(&path).unwrap();
                     let relative = path.strip_prefix(&case.data).unwrap().to_str().unwrap();
                     let relative = RelPath::new(relative).unwrap();
-                    let list = ShardsList::parse(&bytes, &relative, &Limits::default()).unwrap();
+                    let mut list =
+                        ShardsList::parse(&bytes, &relative, &Limits::default()).unwrap();
                     assert_eq!(list.text().as_bytes(), bytes, "{}: {relative}", case.name);
                     lists += 1;
                 }

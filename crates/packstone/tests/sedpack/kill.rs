@@ -96,7 +96,9 @@ fn kill(mut writer: Child) -> usize {
 
 fn shards_on_disk(root: &dyn Root) -> Vec<RelPath> {
     match walk_files(root, &path("train")) {
-        Ok(files) => files.into_iter().filter(|f| f.name().ends_with(".fb")).collect(),
+        Ok(files) => {
+            files.into_iter().map(|(f, _)| f).filter(|f| f.name().ends_with(".fb")).collect()
+        }
         Err(_) => Vec::new(),
     }
 }

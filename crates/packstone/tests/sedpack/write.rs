@@ -426,17 +426,17 @@ fn a_damaged_leftover_is_not_salvaged() {
     let root: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
     let source = small(&root, 2);
     drop(fill(&root, &source, "", "train", FillerOptions::default().with_keep_partial(true)));
-    let listing: Vec<RelPath> = packstone::formats::sedpack::parts::repair::walk_files(
+    let listing: Vec<(RelPath, u64)> = packstone::formats::sedpack::parts::repair::walk_files(
         root.as_ref(),
         &RelPath::new("train").unwrap(),
     )
     .unwrap();
-    let bytes = root.read(&listing[0]).unwrap().to_vec();
-    root.replace(&[(listing[0].clone(), bytes[..bytes.len() / 2].to_vec())]).unwrap();
+    let bytes = root.read(&listing[0].0).unwrap().to_vec();
+    root.replace(&[(listing[0].0.clone(), bytes[..bytes.len() / 2].to_vec())]).unwrap();
     let report = Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
     assert_eq!(report.salvaged.len() + 1, listing.len());
     assert_eq!(report.left.len(), 1);
-    assert_eq!(report.left[0].place.file.as_deref(), Some(listing[0].as_str()));
+    assert_eq!(report.left[0].place.file.as_deref(), Some(listing[0].0.as_str()));
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! Known differences from the original's `check()`: it compares no counts, finds no duplicates and no unlisted files,
 //! decodes nothing, and stops at the first difference.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use packstone_container::digest::Algorithm;
@@ -43,17 +43,19 @@ pub fn audit(root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit> {
         root,
         options,
         audit: Audit { documents: 1, ..Audit::default() },
+        files: BTreeMap::new(),
         listed: HashSet::new(),
         seen: HashSet::new(),
         partial: false,
     };
     walk.audit.findings.extend(info.notes.iter().cloned());
     walk.expected(&info)?;
+    walk.list_files()?;
     for (split, pointer) in &info.splits {
         walk.split(split, pointer);
     }
     if !walk.partial {
-        walk.unlisted()?;
+        walk.unlisted();
     }
     Ok(walk.audit)
 }
@@ -63,6 +65,8 @@ struct Walk<'a> {
     options: &'a AuditOptions,
     shards: Arc<Shards>,
     audit: Audit,
+    /// Every file below the splits with its size, and files in the making.
+    files: BTreeMap<RelPath, u64>,
     /// Every file that a list names.
     listed: HashSet<RelPath>,
     /// Lists that were walked.
@@ -179,31 +183,36 @@ impl Walk<'_> {
         }
         let (shards, entry) = (Arc::clone(&self.shards), Arc::clone(shard));
         let path = entry.files.first().map(|f| f.path.clone()).unwrap_or_default();
-        let bytes = self.root.len(&path).unwrap_or(0);
+        let bytes = self.files.get(&path).copied().unwrap_or(0);
         let run = Box::new(move |context: &mut ReadContext| shards.check(&entry, context));
         self.audit.tasks.push(AuditTask { bytes, samples: shard.examples, run });
     }
 
-    /// Files below the splits that no list names, and files in the making.
-    fn unlisted(&mut self) -> Result<()> {
-        let mut files = Vec::new();
+    fn list_files(&mut self) -> Result<()> {
         for split in SPLITS {
             match walk_files(self.root.as_ref(), &RelPath::new(split).unwrap_or_default()) {
-                Ok(more) => files.extend(more),
+                Ok(files) => self.files.extend(files),
                 Err(error) if error.kind() == Kind::NotFound => {}
-                Err(error) => return Err(error),
+                // What is unlisted is not known then; what is listed can still be checked.
+                Err(error) => {
+                    self.partial = true;
+                    self.found(error);
+                }
             }
         }
         let top = self.root.list(&RelPath::root())?;
-        let leftovers = top.iter().filter(|e| e.kind != EntryKind::Folder && is_temporary(&e.name));
-        files.extend(leftovers.filter_map(|e| RelPath::new(&e.name).ok()));
-        for path in files
-            .into_iter()
-            .filter(|path| !self.listed.contains(path) && !is_part_file(path.name()))
-        {
+        let made = top.iter().filter(|e| e.kind != EntryKind::Folder && is_temporary(&e.name));
+        self.files.extend(made.filter_map(|e| Some((RelPath::new(&e.name).ok()?, e.len))));
+        Ok(())
+    }
+
+    /// Files that no list names, and files in the making.
+    fn unlisted(&mut self) {
+        let unknown = |path: &&RelPath| !self.listed.contains(*path) && !is_part_file(path.name());
+        for path in self.files.keys().filter(unknown) {
             let what = if is_temporary(path.name()) { "a file in the making" } else { "a file" };
             let message = format!("expected files that a list names, found {what} that none does");
-            let place = Place::file(&path);
+            let place = Place::file(path);
             self.audit.findings.push(Finding::new(
                 Severity::Info,
                 codes::UNLISTED_FILE,
@@ -211,7 +220,6 @@ impl Walk<'_> {
                 message,
             ));
         }
-        Ok(())
     }
 }
 

@@ -121,7 +121,7 @@ impl DatasetInfo {
 
     /// The text of the document, spelled as the original spells it.
     pub fn text(&self) -> String {
-        fields::text(&self.document)
+        fields::text(&mut self.document.clone())
     }
 
     /// The pointer to the list of a split.

@@ -84,11 +84,14 @@ impl Format for Sedpack {
     ) -> Result<Box<dyn Writer>> {
         let structure = structure(plan, options)?;
         collections(plan)?;
-        let about = match &plan.source {
-            Some(("sedpack", native)) => reader::about(native),
-            _ => Object::new(),
+        match &plan.source {
+            Some(("sedpack", native)) => {
+                writer::create_like(root.as_ref(), native, Arc::clone(&plan.schema), &structure)?
+            }
+            _ => {
+                writer::create(root.as_ref(), Arc::clone(&plan.schema), &structure, &Object::new())?
+            }
         };
-        writer::create(root.as_ref(), Arc::clone(&plan.schema), &structure, &about)?;
         let seed = options.get("seed").and_then(Value::as_u64);
         let filler = FillerOptions { seed, ..FillerOptions::default() };
         Ok(Box::new(writer::Filler::open_created(root, filler)?))

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use packstone_container::Limits;
 use packstone_container::digest::{Algorithm, MultiHasher};
-use packstone_container::json::Value;
 use packstone_io::{Kind, RelPath, Root};
 
 use super::codes;
@@ -113,6 +112,10 @@ impl Dataset for SedpackDataset {
         &self.info
     }
 
+    fn schema(&self) -> &Arc<Schema> {
+        &self.document.schema
+    }
+
     fn collections(&self) -> Vec<String> {
         self.document.splits.iter().map(|(name, _)| name.clone()).collect()
     }
@@ -172,6 +175,28 @@ impl Collection for Split {
         fields: Option<&[usize]>,
         context: &mut ReadContext,
     ) -> Result<Batch> {
+        self.decode(shard, None, fields, context)
+    }
+
+    fn read_rows(
+        &self,
+        shard: &ShardRef,
+        rows: &[usize],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        self.decode(shard, Some(rows), fields, context)
+    }
+}
+
+impl Split {
+    fn decode(
+        &self,
+        shard: &ShardRef,
+        rows: Option<&[usize]>,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
         let file = self.root.read(&shard.path).map_err(|e| file_error(e, &shard.path))?;
         if context.verify
             && let Some(entry) = shard.detail.downcast_ref::<ShardEntry>()
@@ -179,20 +204,15 @@ impl Collection for Split {
         {
             check_file(info, &self.algorithms, &file)?;
         }
-        let batch = self.format.decode(&shard.path, file, fields, context)?;
-        if batch.rows() as u64 != shard.rows {
+        let (batch, stored) = self.format.decode_rows(&shard.path, file, rows, fields, context)?;
+        if stored as u64 != shard.rows {
             return Err(count_error(
                 Place::file(&shard.path),
                 "examples",
                 shard.rows,
-                batch.rows() as u64,
+                stored as u64,
             ));
         }
         Ok(batch.with_metadata(Arc::clone(&shard.metadata)))
     }
-}
-
-/// The `metadata` section of a root document, for a new dataset made from this one.
-pub fn about(native: &packstone_container::json::Object) -> packstone_container::json::Object {
-    native.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
 }

@@ -177,6 +177,10 @@ pub fn check_writable(schema: &Schema, shard_type: ShardType) -> Result<()> {
     let longest =
         schema.fields.iter().map(|f| attribute_name(f).chars().count()).max().unwrap_or(0);
     let prefix = format!("len{}", "_".repeat(longest));
+    if schema.fields.is_empty() && shard_type == ShardType::Npz {
+        let message = "expected attributes, found none: an npz shard without columns has no number of examples";
+        return Err(Error::new(Kind::Unsupported, codes::NOT_WRITABLE, Place::default(), message));
+    }
     for field in &schema.fields {
         let name = attribute_name(field);
         let refuse = |why: String| {

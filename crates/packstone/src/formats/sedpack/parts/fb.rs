@@ -7,22 +7,30 @@ use packstone_io::{AlignedBuf, Kind};
 
 use super::super::codes;
 use super::super::schema::align;
-use super::shard::ShardBytes;
+use super::shard::{Found, ShardBytes};
 use crate::error::{Error, Place, Result};
 use crate::model::{Batch, Column, DType, Field, Schema};
 
-/// The rows and the wanted columns of a shard; they share its bytes.
-pub fn decode(shard: &ShardBytes<'_>) -> Result<(usize, Vec<Column>)> {
-    let index = flatshard::read(&shard.bytes, shard.schema.fields.len())
-        .map_err(|e| flat_error(&e, shard))?;
+/// The wanted examples and attributes of a shard; they share its bytes.
+pub fn decode(shard: &ShardBytes<'_>) -> Result<Found> {
+    let attributes = shard.schema.fields.len();
+    let (index, stored) = match shard.rows {
+        Some(rows) => flatshard::read_rows(&shard.bytes, attributes, rows),
+        None => flatshard::read(&shard.bytes, attributes).map(|index| {
+            let stored = index.examples;
+            (index, stored)
+        }),
+    }
+    .map_err(|e| flat_error(&e, shard))?;
     let fields = shard.wanted.iter().filter_map(|at| Some((*at, shard.schema.fields.get(*at)?)));
     let columns = fields.map(|(at, field)| column(shard, &index, at, field));
-    Ok((index.examples, columns.collect::<Result<_>>()?))
+    Ok(Found { stored, rows: index.examples, columns: columns.collect::<Result<_>>()? })
 }
 
 fn flat_error(error: &FlatError, shard: &ShardBytes<'_>) -> Error {
     let code = match error {
         FlatError::AttributeCount { .. } => codes::ATTRIBUTE_COUNT_MISMATCH,
+        FlatError::NoExample { .. } => codes::COUNT_MISMATCH,
         _ => codes::FLATBUFFER_INVALID,
     };
     let mut place = shard.place();
@@ -33,7 +41,8 @@ fn flat_error(error: &FlatError, shard: &ShardBytes<'_>) -> Error {
 
 fn column(shard: &ShardBytes<'_>, index: &Index, at: usize, field: &Field) -> Result<Column> {
     let name = field.key.to_string();
-    let place = |row: usize| shard.place().record(row as u64).field(name.clone());
+    let number = |row: usize| shard.rows.and_then(|rows| rows.get(row)).copied().unwrap_or(row);
+    let place = |row: usize| shard.place().record(number(row) as u64).field(name.clone());
     let data = shard.bytes.clone();
     let broken = || {
         let message = "expected values inside the shard, found one outside";

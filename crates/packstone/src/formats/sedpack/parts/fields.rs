@@ -11,9 +11,14 @@ use crate::error::{Error, Place, Result};
 use crate::model::{Finding, Severity};
 
 /// The text of a document as the original spells it, except that a bare `NaN` that was read stays what it is.
-pub fn text(document: &Object) -> String {
+pub fn text(document: &mut Object) -> String {
     let style = Style { non_finite: NonFinite::Token, ..Style::PYDANTIC };
-    json::write(&Value::Object(document.clone()), &style)
+    let value = Value::Object(std::mem::take(document));
+    let text = json::write(&value, &style);
+    if let Value::Object(object) = value {
+        *document = object;
+    }
+    text
 }
 
 /// Collects what is unusual in a document and no error.

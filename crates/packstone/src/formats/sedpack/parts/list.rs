@@ -185,6 +185,8 @@ pub struct ShardsList {
     pub children: Vec<ListPointer>,
     /// What is unusual and no error.
     pub notes: Vec<Finding>,
+    /// The count in the document is not that of its entries any more.
+    changed: bool,
 }
 
 impl ShardsList {
@@ -268,43 +270,41 @@ impl ShardsList {
     /// Appends a shard.
     pub fn push_shard(&mut self, shard: ShardEntry) {
         push(&mut self.document, "shard_files", shard.to_value());
+        self.examples = self.examples.saturating_add(shard.examples);
         self.shards.push(Arc::new(shard));
-        self.recount();
+        self.changed = true;
     }
 
     /// Sets the pointer to a child, in place of the one with the same path or as the last.
     pub fn set_child(&mut self, pointer: ListPointer) {
-        match self.children.iter().position(|c| c.file.path == pointer.file.path) {
-            Some(at) => {
-                let list =
-                    self.document.get_mut("children_shard_lists").and_then(Value::as_array_mut);
-                if let Some(Value::Object(object)) = list.and_then(|l| l.get_mut(at)) {
-                    pointer.write_brief(object);
-                }
-                if let Some(child) = self.children.get_mut(at) {
-                    *child = pointer;
-                }
-            }
-            None => {
-                let mut object = Object::new();
-                pointer.write_brief(&mut object);
-                push(&mut self.document, "children_shard_lists", Value::Object(object));
-                self.children.push(pointer);
-            }
+        let same = |c: &ListPointer| c.file.path == pointer.file.path;
+        self.examples = self.examples.saturating_add(pointer.examples);
+        self.changed = true;
+        let Some(at) = self.children.iter().position(same) else {
+            let mut object = Object::new();
+            pointer.write_brief(&mut object);
+            push(&mut self.document, "children_shard_lists", Value::Object(object));
+            self.children.push(pointer);
+            return;
+        };
+        let list = self.document.get_mut("children_shard_lists").and_then(Value::as_array_mut);
+        if let Some(Value::Object(object)) = list.and_then(|l| l.get_mut(at)) {
+            pointer.write_brief(object);
         }
-        self.recount();
-    }
-
-    fn recount(&mut self) {
-        self.examples = self.counted();
-        let examples = self.examples;
-        set_or_omit(&mut self.document, "number_of_examples", examples, examples == 0);
-        sort_members(&mut self.document, &LIST);
+        if let Some(child) = self.children.get_mut(at) {
+            self.examples = self.examples.saturating_sub(child.examples);
+            *child = pointer;
+        }
     }
 
     /// The text of the document, spelled as the original spells it.
-    pub fn text(&self) -> String {
-        fields::text(&self.document)
+    pub fn text(&mut self) -> String {
+        if std::mem::take(&mut self.changed) {
+            let examples = self.examples;
+            set_or_omit(&mut self.document, "number_of_examples", examples, examples == 0);
+            sort_members(&mut self.document, &LIST);
+        }
+        fields::text(&mut self.document)
     }
 }
 

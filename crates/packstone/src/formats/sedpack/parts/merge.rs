@@ -85,7 +85,7 @@ pub fn part_text(name: &str, info: &DatasetInfo, updates: &[ListPointer]) -> Str
     out.insert("name", name);
     out.insert("structure", structure_of(info));
     out.insert("updates", updates_json(updates));
-    fields::text(&out)
+    fields::text(&mut out)
 }
 
 struct Part {

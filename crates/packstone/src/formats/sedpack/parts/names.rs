@@ -4,13 +4,13 @@ use packstone_io::{Kind, RelPath};
 
 use super::super::layout::{FOLDER_DIGITS, LEVELS, MAX_BRANCHING, SHARD_DIGITS};
 use crate::error::{Error, Place, Result};
+use crate::random::Random;
 
 /// Where names come from.
 #[derive(Debug)]
 enum Source {
     Chance,
-    /// A counter that is scrambled, so that names spread as random ones do.
-    Seeded(u64),
+    Seeded(Random),
 }
 
 /// Gives each new shard its folder and name: `<10 hex>/<10 hex>/<10 hex>/<32 hex>`.
@@ -32,7 +32,7 @@ impl Names {
     }
 
     fn with_branching(seed: Option<u64>, branching: u64) -> Self {
-        let source = seed.map_or(Source::Chance, Source::Seeded);
+        let source = seed.map_or(Source::Chance, |seed| Source::Seeded(Random::new(seed)));
         Self { source, branching, open: Vec::new() }
     }
 
@@ -47,9 +47,9 @@ impl Names {
                     format!("no random numbers: {e}"),
                 )
             })?,
-            Source::Seeded(state) => {
+            Source::Seeded(random) => {
                 for chunk in bytes.chunks_mut(8) {
-                    let word = splitmix(state).to_le_bytes();
+                    let word = random.next_u64().to_le_bytes();
                     chunk.copy_from_slice(word.get(..chunk.len()).unwrap_or_default());
                 }
             }
@@ -90,15 +90,6 @@ impl Names {
         RelPath::new(path.trim_start_matches('/'))
             .map_err(|e| Error::new(Kind::Invalid, "io/denied", Place::file(&path), e.to_string()))
     }
-}
-
-/// One step of SplitMix64.
-fn splitmix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::super::codes;
 use super::super::schema::{Compression, attribute_name};
 use super::cast;
 use super::fb::size_error;
-use super::shard::ShardBytes;
+use super::shard::{Found, ShardBytes};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
 use crate::model::{Batch, Column, DType, Field, Finding, Schema, Severity};
@@ -44,12 +44,12 @@ struct Array {
     file: Buf,
 }
 
-/// The rows and the wanted columns of a shard.
+/// All examples of a shard, with the wanted attributes.
 pub fn decode(
     shard: &ShardBytes<'_>,
     compression: Compression,
     context: &mut ReadContext,
-) -> Result<(usize, Vec<Column>)> {
+) -> Result<Found> {
     let archive =
         Archive::parse(&shard.bytes, &context.limits).map_err(|e| zip_error(&e, shard.place()))?;
     let prefix = offsets_prefix(shard.schema);
@@ -85,7 +85,7 @@ pub fn decode(
             return Err(Error::new(Kind::Corrupt, codes::NPZ_COLUMN_MISMATCH, place, message));
         }
     }
-    Ok((rows, columns))
+    Ok(Found::all(rows, columns))
 }
 
 fn invalid(place: Place, message: String) -> Error {

@@ -26,18 +26,18 @@ use crate::model::{Finding, Severity};
 /// End of the name of a writer's journal.
 const JOURNAL: &str = ".journal";
 
-/// Everything that lies below a folder, files only, sorted.
+/// Everything that lies below a folder, files only, sorted, with sizes in bytes.
 ///
 /// # Errors
 /// I/O faults.
-pub fn walk_files(root: &dyn Root, folder: &RelPath) -> Result<Vec<RelPath>> {
+pub fn walk_files(root: &dyn Root, folder: &RelPath) -> Result<Vec<(RelPath, u64)>> {
     let (mut files, mut open) = (Vec::new(), vec![folder.clone()]);
     while let Some(folder) = open.pop() {
-        for entry in root.list(&folder)? {
+        for entry in root.list(&folder).map_err(|e| super::tree::file_error(e, &folder))? {
             let Ok(path) = folder.join(&entry.name) else { continue };
             match entry.kind {
                 EntryKind::Folder => open.push(path),
-                _ => files.push(path),
+                _ => files.push((path, entry.len)),
             }
         }
     }
@@ -87,10 +87,10 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
     let pending = merge::pending_folders(root.as_ref(), &info, &options.limits)?;
     let format = ShardFormat::from(&info);
     let mut context = ReadContext { limits: options.limits, ..ReadContext::default() };
-    let mut salvage: Vec<ShardEntry> = Vec::new();
+    let mut salvage: Vec<(usize, ShardEntry)> = Vec::new();
     let top = root.list(&RelPath::root())?.into_iter();
     let mut leftovers: Vec<RelPath> = top
-        .filter(|e| e.kind != EntryKind::Folder && is_temporary(&e.name))
+        .filter(|e| e.kind == EntryKind::File && is_temporary(&e.name))
         .filter_map(|e| RelPath::new(&e.name).ok())
         .collect();
     for split in SPLITS {
@@ -100,7 +100,7 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
             Err(error) if error.kind() == Kind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        for path in files.into_iter().filter(|path| !listed.contains(path)) {
+        for (path, _) in files.into_iter().filter(|(path, _)| !listed.contains(path)) {
             if is_temporary(path.name()) {
                 leftovers.push(path);
                 continue;
@@ -120,16 +120,22 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
                 ));
                 continue;
             }
-            match salvaged(root.as_ref(), &path, &info, &format, &known, &mut context) {
+            let record = known.get(&path);
+            let turn = record.map_or(usize::MAX, |(turn, _)| *turn);
+            let record = record.map(|(_, entry)| entry);
+            match salvaged(root.as_ref(), &path, &info, &format, record, &mut context) {
                 Ok(entry) => {
                     report.salvaged.push((path.to_string(), entry.examples));
-                    salvage.push(entry);
+                    salvage.push((turn, entry));
                 }
                 Err(error) => report.left.push(error.into()),
             }
         }
     }
     if !options.dry_run {
+        // Stable, so what no journal knows keeps the order of its paths.
+        salvage.sort_by_key(|(turn, _)| *turn);
+        let salvage: Vec<ShardEntry> = salvage.into_iter().map(|(_, entry)| entry).collect();
         let paths: Vec<RelPath> =
             salvage.iter().flat_map(|e| &e.files).map(|f| f.path.clone()).collect();
         for_each(&paths, default_threads(), |path| Ok(root.persist(path)?))?;
@@ -188,19 +194,24 @@ fn journals(root: &dyn Root) -> Result<Vec<RelPath>> {
     Ok(names.filter_map(|e| RelPath::new(&e.name).ok()).collect())
 }
 
-/// What journals and unreachable lists say about shards.
-fn records(root: &dyn Root, options: &RepairOptions) -> Result<BTreeMap<RelPath, ShardEntry>> {
-    let mut known = BTreeMap::new();
+/// What is known of a shard without looking at it, and its turn among all of them.
+type Records = BTreeMap<RelPath, (usize, ShardEntry)>;
+
+/// What journals and unreachable lists say about shards, in the order of writing as far as a journal knows it.
+fn records(root: &dyn Root, options: &RepairOptions) -> Result<Records> {
+    let mut known = Records::new();
+    let mut turn = 0;
     let mut note = |entry: ShardEntry| {
         if let Some(file) = entry.files.first() {
-            known.insert(file.path.clone(), entry);
+            known.insert(file.path.clone(), (turn, entry));
+            turn += 1;
         }
     };
     for split in SPLITS {
         let Ok(files) = walk_files(root, &RelPath::new(split).unwrap_or_default()) else {
             continue;
         };
-        for path in files.iter().filter(|p| p.name() == SHARDS_LIST) {
+        for (path, _) in files.iter().filter(|(p, _)| p.name() == SHARDS_LIST) {
             let Ok(bytes) = root.read(path) else { continue };
             // A list that does not parse says nothing.
             if let Ok(list) = ShardsList::parse(&bytes, path, &options.limits) {
@@ -229,12 +240,11 @@ fn salvaged(
     path: &RelPath,
     info: &DatasetInfo,
     format: &ShardFormat,
-    known: &BTreeMap<RelPath, ShardEntry>,
+    record: Option<&ShardEntry>,
     context: &mut ReadContext,
 ) -> Result<ShardEntry> {
     check_depth(&path.parent().unwrap_or_default())?;
     let bytes = root.read(path).map_err(|e| super::tree::file_error(e, path))?;
-    let record = known.get(path);
     if let Some(file) = record.and_then(|r| r.files.first())
         && file.checksums.len() == info.algorithms.len()
     {

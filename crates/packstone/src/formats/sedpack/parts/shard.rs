@@ -11,7 +11,7 @@ use super::super::schema::{Compression, ShardType};
 use super::{fb, npz, tfrec};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
-use crate::model::{Batch, Finding, Schema, Severity};
+use crate::model::{Batch, Column, Finding, Schema, Severity};
 
 /// What shards of a dataset have in common.
 #[derive(Clone, Debug)]
@@ -41,6 +41,25 @@ pub struct ShardBytes<'a> {
     pub schema: &'a Schema,
     /// Positions of the attributes that are wanted.
     pub wanted: &'a [usize],
+    /// Numbers of the examples that are wanted; all where not given.
+    pub rows: Option<&'a [usize]>,
+}
+
+/// What a decoder found: how many examples the file holds, and columns of those that were wanted.
+pub struct Found {
+    /// Examples in the file.
+    pub stored: usize,
+    /// Examples in the columns.
+    pub rows: usize,
+    /// The wanted attributes.
+    pub columns: Vec<Column>,
+}
+
+impl Found {
+    /// All examples of a file.
+    pub fn all(rows: usize, columns: Vec<Column>) -> Self {
+        Self { stored: rows, rows, columns }
+    }
 }
 
 impl ShardBytes<'_> {
@@ -63,6 +82,21 @@ impl ShardFormat {
         fields: Option<&[usize]>,
         context: &mut ReadContext,
     ) -> Result<Batch> {
+        self.decode_rows(path, file, None, fields, context).map(|(batch, _)| batch)
+    }
+
+    /// Decodes the examples at `rows` of a shard file, or all; also returns how many the file holds.
+    ///
+    /// # Errors
+    /// As for [`ShardFormat::decode`].
+    pub fn decode_rows(
+        &self,
+        path: &RelPath,
+        file: Buf,
+        rows: Option<&[usize]>,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<(Batch, usize)> {
         let bytes = self.decompress(path, file, context)?;
         let all: Vec<usize>;
         let (wanted, schema) = match fields {
@@ -72,13 +106,20 @@ impl ShardFormat {
                 (all.as_slice(), Arc::clone(&self.schema))
             }
         };
-        let shard = ShardBytes { path, bytes, schema: &self.schema, wanted };
-        let (rows, columns) = match self.shard_type {
+        let shard = ShardBytes { path, bytes, schema: &self.schema, wanted, rows };
+        let found = match self.shard_type {
             ShardType::Fb => fb::decode(&shard)?,
             ShardType::Npz => npz::decode(&shard, self.compression, context)?,
             ShardType::Tfrec => tfrec::decode(&shard, context)?,
         };
-        Batch::new(schema, rows, columns)
+        let batch = Batch::new(schema, found.rows, found.columns)?;
+        match rows {
+            // Decoders that read all examples leave the choice to the columns.
+            Some(rows) if found.rows == found.stored && self.shard_type != ShardType::Fb => {
+                Ok((batch.select(rows)?, found.stored))
+            }
+            _ => Ok((batch, found.stored)),
+        }
     }
 
     /// Takes the compression of the whole file away.

@@ -16,7 +16,7 @@ use packstone_io::{AlignedBuf, Buf, Kind};
 use super::super::codes;
 use super::super::schema::attribute_name;
 use super::fb::{size_error, utf8_error};
-use super::shard::ShardBytes;
+use super::shard::{Found, ShardBytes};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
 use crate::model::{Batch, Column, DType, Field, Finding, Schema, Severity};
@@ -30,8 +30,8 @@ struct Growing<'f> {
     ends: Vec<usize>,
 }
 
-/// The rows and the wanted columns of a shard.
-pub fn decode(shard: &ShardBytes<'_>, context: &mut ReadContext) -> Result<(usize, Vec<Column>)> {
+/// All examples of a shard, with the wanted attributes.
+pub fn decode(shard: &ShardBytes<'_>, context: &mut ReadContext) -> Result<Found> {
     let fields = shard.wanted.iter().filter_map(|at| shard.schema.fields.get(*at));
     let mut columns: Vec<Growing> = fields
         .map(|field| {
@@ -84,7 +84,7 @@ pub fn decode(shard: &ShardBytes<'_>, context: &mut ReadContext) -> Result<(usiz
         rows += 1;
     }
     let columns = columns.into_iter().map(|column| column.finish(rows));
-    Ok((rows, columns.collect::<Result<_>>()?))
+    Ok(Found::all(rows, columns.collect::<Result<_>>()?))
 }
 
 fn frame_error(error: &FrameError, place: Place) -> Error {

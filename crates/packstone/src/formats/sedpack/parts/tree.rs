@@ -26,41 +26,40 @@ pub struct Tree {
     cache: Mutex<Cache>,
 }
 
-/// A list that adds up, and what it adds up to: counting again at each look-up would cost its whole length.
-pub struct Counted {
-    /// The list.
-    pub list: ShardsList,
-    /// Shards in its subtree.
+/// A list whose own counts agree, and how many shards lie below it.
+#[derive(Clone)]
+struct Counted {
+    list: Arc<ShardsList>,
     shards: u64,
 }
 
 #[derive(Default)]
 struct Cache {
-    lists: HashMap<RelPath, (u64, Arc<Counted>)>,
+    lists: HashMap<RelPath, (u64, Counted)>,
     entries: usize,
     clock: u64,
 }
 
-fn weight(Counted { list, .. }: &Counted) -> usize {
+fn weight(list: &ShardsList) -> usize {
     list.shards.len() + list.children.len() + 1
 }
 
 impl Cache {
-    fn get(&mut self, path: &RelPath) -> Option<Arc<Counted>> {
+    fn get(&mut self, path: &RelPath) -> Option<Counted> {
         self.clock += 1;
         let (used, list) = self.lists.get_mut(path)?;
         *used = self.clock;
-        Some(Arc::clone(list))
+        Some(list.clone())
     }
 
-    fn put(&mut self, path: &RelPath, list: &Arc<Counted>) {
-        self.entries += weight(list);
-        self.lists.insert(path.clone(), (self.clock, Arc::clone(list)));
+    fn put(&mut self, path: &RelPath, counted: &Counted) {
+        self.entries += weight(&counted.list);
+        self.lists.insert(path.clone(), (self.clock, counted.clone()));
         while self.entries > CACHED_ENTRIES && self.lists.len() > 1 {
             let oldest = self.lists.iter().min_by_key(|(_, (used, _))| *used);
             let Some(path) = oldest.map(|(path, _)| path.clone()) else { return };
-            if let Some((_, list)) = self.lists.remove(&path) {
-                self.entries = self.entries.saturating_sub(weight(&list));
+            if let Some((_, counted)) = self.lists.remove(&path) {
+                self.entries = self.entries.saturating_sub(weight(&counted.list));
             }
         }
     }
@@ -76,22 +75,46 @@ impl Tree {
     ///
     /// # Errors
     /// `missing_file`, `path_escape`, `json_invalid`, `schema_invalid`, `count_mismatch`.
-    pub fn list(&self, pointer: &ListPointer) -> Result<Arc<Counted>> {
+    pub fn list(&self, pointer: &ListPointer) -> Result<Arc<ShardsList>> {
         let path = &pointer.file.path;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = match cache.get(path) {
-            Some(list) => list,
+        let Counted { list, shards } = match cache.get(path) {
+            Some(counted) => counted,
             None => {
-                let bytes = self.root.read(path).map_err(|e| file_error(e, path))?;
-                let mut list = ShardsList::parse(&bytes, path, &self.limits)?;
-                // Only writers need the text again.
-                list.document = packstone_container::json::Object::new();
-                let list = Arc::new(count(list, path)?);
-                cache.put(path, &list);
-                list
+                let counted = self.load(path)?;
+                cache.put(path, &counted);
+                counted
             }
         };
-        check_pointer(&list, pointer).map(|()| list)
+        drop(cache);
+        let place = || Place::file(path);
+        if pointer.examples != list.examples {
+            let what = "examples as the pointer to this list says";
+            return Err(count_error(place(), what, pointer.examples, list.examples));
+        }
+        if pointer.shards != shards {
+            let what = "shards as the pointer to this list says";
+            return Err(count_error(place(), what, pointer.shards, shards));
+        }
+        Ok(list)
+    }
+
+    fn load(&self, path: &RelPath) -> Result<Counted> {
+        let bytes = self.root.read(path).map_err(|e| file_error(e, path))?;
+        let mut list = ShardsList::parse(&bytes, path, &self.limits)?;
+        // Only writers need the text again.
+        list.document = packstone_container::json::Object::new();
+        if let Some((code, again)) = list.repeated() {
+            let message = format!("expected each file once, found {again} again");
+            return Err(Error::new(Kind::Corrupt, code, Place::file(path), message));
+        }
+        let counted = list.counted();
+        if counted != list.examples {
+            let what = "examples as its shards and children add up";
+            return Err(count_error(Place::file(path), what, counted, list.examples));
+        }
+        let shards = list.counted_shards();
+        Ok(Counted { list: Arc::new(list), shards })
     }
 
     /// The shards below `pointer` in order, from the one that holds example `from` on.
@@ -117,35 +140,6 @@ pub fn count_error(place: Place, what: &str, expected: u64, found: u64) -> Error
     Error::new(Kind::Corrupt, codes::COUNT_MISMATCH, place, message)
 }
 
-/// Holds a list against itself.
-fn count(list: ShardsList, path: &RelPath) -> Result<Counted> {
-    if let Some((code, again)) = list.repeated() {
-        let message = format!("expected each file once, found {again} again");
-        return Err(Error::new(Kind::Corrupt, code, Place::file(path), message));
-    }
-    let counted = list.counted();
-    if counted != list.examples {
-        let what = "examples as its shards and children add up";
-        return Err(count_error(Place::file(path), what, counted, list.examples));
-    }
-    let shards = list.counted_shards();
-    Ok(Counted { list, shards })
-}
-
-/// Holds a list against the pointer to it.
-fn check_pointer(Counted { list, shards }: &Counted, pointer: &ListPointer) -> Result<()> {
-    let pairs = [
-        ("examples as the pointer to this list says", pointer.examples, list.examples),
-        ("shards as the pointer to this list says", pointer.shards, *shards),
-    ];
-    match pairs.into_iter().find(|(_, expected, found)| expected != found) {
-        Some((what, expected, found)) => {
-            Err(count_error(Place::file(&pointer.file.path), what, expected, found))
-        }
-        None => Ok(()),
-    }
-}
-
 /// Shards in order, depth first: a list's own before those of its children.
 pub struct Walk {
     tree: Arc<Tree>,
@@ -158,7 +152,7 @@ pub struct Walk {
 }
 
 struct Open {
-    counted: Arc<Counted>,
+    list: Arc<ShardsList>,
     shard: usize,
     child: usize,
 }
@@ -170,8 +164,8 @@ impl Walk {
             let message = "expected each list once and at most 64 levels, found it again or deeper";
             return Err(Error::new(Kind::Corrupt, codes::METADATA_CYCLE, place, message));
         }
-        let counted = self.tree.list(pointer)?;
-        self.open.push(Open { counted, shard: 0, child: 0 });
+        let list = self.tree.list(pointer)?;
+        self.open.push(Open { list, shard: 0, child: 0 });
         Ok(())
     }
 
@@ -180,8 +174,7 @@ impl Walk {
             self.enter(&pointer)?;
         }
         while let Some(top) = self.open.last_mut() {
-            let list = &top.counted.list;
-            if let Some(entry) = list.shards.get(top.shard) {
+            if let Some(entry) = top.list.shards.get(top.shard) {
                 top.shard += 1;
                 let (first, number) = (self.first, self.number);
                 self.first = first.saturating_add(entry.examples);
@@ -204,7 +197,7 @@ impl Walk {
                     detail: entry,
                 }));
             }
-            let Some(child) = list.children.get(top.child).cloned() else {
+            let Some(child) = top.list.children.get(top.child).cloned() else {
                 self.open.pop();
                 continue;
             };

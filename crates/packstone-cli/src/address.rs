@@ -1,0 +1,114 @@
+//! `path#collection`: which dataset, and which of its collections.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use packstone::error::Place;
+use packstone::format::{Collection, Dataset, Format};
+use packstone::{Error, Kind, Limits, LocalRoot, Result, Root, registry};
+
+/// A path, and a collection where one is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// The folder of the dataset.
+    pub(crate) path: PathBuf,
+    /// The collection.
+    pub(crate) collection: Option<String>,
+}
+
+impl FromStr for Address {
+    type Err = Infallible;
+
+    /// The last `#` divides, unless the whole text is a path that exists.
+    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+        let split = text.rsplit_once('#').filter(|_| !PathBuf::from(text).exists());
+        Ok(match split {
+            Some((path, name)) if !path.is_empty() => {
+                Self { path: path.into(), collection: Some(name.to_owned()) }
+            }
+            _ => Self { path: text.into(), collection: None },
+        })
+    }
+}
+
+/// An open dataset with where it lies.
+pub(crate) struct Opened {
+    /// Its folder.
+    pub(crate) root: Arc<dyn Root>,
+    /// Its format.
+    pub(crate) format: &'static dyn Format,
+    /// The dataset.
+    pub(crate) dataset: Arc<dyn Dataset>,
+}
+
+impl Address {
+    /// The folder and the format of what lies in it.
+    pub(crate) fn probe(&self) -> Result<(Arc<LocalRoot>, &'static dyn Format)> {
+        let root = Arc::new(LocalRoot::open(&self.path)?);
+        let format = registry::probe(root.as_ref())?;
+        Ok((root, format))
+    }
+
+    /// Opens the dataset.
+    pub(crate) fn open(&self) -> Result<Opened> {
+        let (root, format) = self.probe()?;
+        let dataset = format.open(Arc::clone(&root) as Arc<dyn Root>, &Limits::default())?;
+        Ok(Opened { root, format, dataset })
+    }
+
+    /// Refuses a collection where a whole dataset is meant.
+    pub(crate) fn whole(&self) -> Result<&Self> {
+        match &self.collection {
+            None => Ok(self),
+            Some(name) => {
+                let message = format!("expected the path of a dataset, found collection {name:?}");
+                Err(Error::new(
+                    Kind::Invalid,
+                    "cli/usage",
+                    Place::file(self.path.display()),
+                    message,
+                ))
+            }
+        }
+    }
+}
+
+impl Opened {
+    /// The collections that are named in the address and by `more`, or all.
+    pub(crate) fn collections(
+        &self,
+        address: &Address,
+        more: &[String],
+    ) -> Result<Vec<Arc<dyn Collection>>> {
+        let mut names: Vec<String> = address.collection.iter().chain(more).cloned().collect();
+        if names.is_empty() {
+            names = self.dataset.collections();
+        }
+        names.iter().map(|name| self.dataset.collection(name)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_hash_divides() {
+        let parse = |text: &str| {
+            let Ok(address) = text.parse::<Address>();
+            (address.path.display().to_string(), address.collection)
+        };
+        assert_eq!(parse("no/such"), ("no/such".into(), None));
+        assert_eq!(parse("no/such#train"), ("no/such".into(), Some("train".into())));
+        assert_eq!(parse("a#b#c"), ("a#b".into(), Some("c".into())));
+        assert_eq!(parse("#c"), ("#c".into(), None));
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("run#7");
+        std::fs::create_dir(&odd).unwrap();
+        let odd = odd.display().to_string();
+        assert_eq!(parse(&odd), (odd.clone(), None));
+        assert_eq!(parse(&format!("{odd}#test")), (odd, Some("test".into())));
+    }
+}

@@ -1,0 +1,54 @@
+//! `packstone dump`: every sample as one line of JSON.
+
+use std::sync::Arc;
+
+use packstone::ops::Scan;
+
+use crate::address::Address;
+use crate::cli::Threads;
+use crate::failure::{Exit, Outcome};
+use crate::output::Out;
+use crate::sample::{self, Lines};
+
+/// Print every sample as a line of JSON, with a SHA-256 of each value.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The dataset, or one collection of it.
+    #[arg(value_name = "PATH[#COLLECTION]")]
+    pub(crate) address: Address,
+    /// Only these collections.
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(crate) collection: Vec<String>,
+    /// Index of the first sample of each collection.
+    #[arg(long, value_name = "INDEX", default_value_t = 0)]
+    pub(crate) start: u64,
+    /// At most this many samples of each collection.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) limit: Option<u64>,
+    /// Only these fields.
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(crate) field: Vec<String>,
+    /// Print the values as well.
+    #[arg(long)]
+    pub(crate) values: bool,
+    /// Compare the recorded checksums of each shard before it is used.
+    #[arg(long)]
+    pub(crate) verify: bool,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
+    let opened = args.address.open()?;
+    for collection in opened.collections(&args.address, &args.collection)? {
+        let end = args.limit.map_or(u64::MAX, |count| args.start.saturating_add(count));
+        let scan = Scan::new(Arc::clone(&collection))
+            .threads(args.threads.count())
+            .range(args.start..end)
+            .verify(args.verify);
+        let (scan, schema) = sample::project(scan, collection.schema(), &args.field)?;
+        let mut lines = Lines::new(collection.name(), &schema, args.values);
+        sample::read(scan, true, |shard| lines.write(shard, out))?;
+    }
+    Ok(Exit::Clean)
+}

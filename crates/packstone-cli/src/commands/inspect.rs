@@ -1,0 +1,186 @@
+//! `packstone inspect`: what a dataset says about itself.
+
+use std::sync::Arc;
+
+use packstone::format::Collection;
+use packstone::json;
+use packstone::json::{Object, Value};
+use packstone::model::Schema;
+use packstone::{Result, Root};
+
+use crate::address::{Address, Opened};
+use crate::failure::{Exit, Outcome};
+use crate::output::{Out, Paint};
+use crate::table::Table;
+use crate::{interrupt, show, units};
+
+/// Show schema, collections, sizes and metadata of a dataset.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The dataset, or one collection of it.
+    #[arg(value_name = "PATH[#COLLECTION]")]
+    address: Address,
+    /// Add up the sizes of the shard files; this walks all lists of shards.
+    #[arg(long)]
+    sizes: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
+    let opened = args.address.open()?;
+    let collections = opened.collections(&args.address, &[])?;
+    let sizes = collections
+        .iter()
+        .map(|collection| match args.sizes {
+            true => shard_bytes(opened.root.as_ref(), collection.as_ref()).map(Some),
+            false => Ok(None),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let overview = Overview { args, opened: &opened, collections: &collections, sizes: &sizes };
+    if out.is_json() {
+        out.json(&overview.json())?
+    } else {
+        overview.print(out)?
+    }
+    Ok(Exit::Clean)
+}
+
+/// The bytes of a collection's shard files.
+pub(crate) fn shard_bytes(root: &dyn Root, collection: &dyn Collection) -> Result<u64> {
+    collection.shards(0).try_fold(0u64, |sum, shard| {
+        interrupt::check()?;
+        Ok(sum.saturating_add(root.len(&shard?.path)?))
+    })
+}
+
+struct Overview<'a> {
+    args: &'a Args,
+    opened: &'a Opened,
+    collections: &'a [Arc<dyn Collection>],
+    sizes: &'a [Option<u64>],
+}
+
+impl Overview<'_> {
+    fn schema(&self) -> &Arc<Schema> {
+        self.opened.dataset.schema()
+    }
+
+    fn native(&self) -> &Object {
+        &self.opened.dataset.info().native
+    }
+
+    fn json(&self) -> Value {
+        let schema = self.schema();
+        let rows = self.collections.iter().zip(self.sizes).map(|(collection, bytes)| {
+            let mut row = Object::new();
+            row.insert("name", collection.name());
+            row.insert("samples", collection.len());
+            row.insert("shards", collection.shard_count());
+            if let Some(bytes) = bytes {
+                row.insert("bytes", *bytes);
+            }
+            if collection.schema() != schema {
+                row.insert("schema", collection.schema().to_json());
+            }
+            Value::Object(row)
+        });
+        let rows: Vec<Value> = rows.collect();
+        let total = |of: fn(&dyn Collection) -> u64| {
+            self.collections.iter().map(|c| of(c.as_ref())).fold(0u64, u64::saturating_add)
+        };
+        json!({
+            "type": "dataset",
+            "schema_version": 1,
+            "format": self.opened.format.id(),
+            "path": self.args.address.path.to_string_lossy().into_owned(),
+            "schema": schema.to_json(),
+            "collections": rows,
+            "samples": total(|c| c.len()),
+            "shards": total(|c| c.shard_count()),
+            "metadata": self.native().get("metadata").cloned().unwrap_or_default(),
+            "native": self.native().clone(),
+        })
+    }
+
+    fn print(&self, out: &mut Out) -> Outcome<()> {
+        let path = self.args.address.path.to_string_lossy();
+        let title = out.paint(Paint::Cyan, out.data(&path));
+        out.line(format!("{title}  {}", self.opened.format.title()))?;
+        let schema = self.schema();
+        out.line("")?;
+        self.print_schema(schema, out)?;
+        self.print_collections(out)?;
+        for collection in self.collections.iter().filter(|c| c.schema() != schema) {
+            out.line(format!("{}:", out.data(collection.name())))?;
+            self.print_schema(collection.schema(), out)?;
+        }
+        print_native(self.native(), &self.opened.dataset.collections(), out)
+    }
+
+    fn print_schema(&self, schema: &Schema, out: &mut Out) -> Outcome<()> {
+        let mut table = Table::new(&["field", "type", ">bytes", "metadata"]);
+        for field in &schema.fields {
+            let name = show::name(field);
+            let bytes = if field.varies() { None } else { field.value_bytes() };
+            let metadata = match field.metadata.is_empty() {
+                true => String::new(),
+                false => Value::Object(field.metadata.clone()).to_string(),
+            };
+            table.row([
+                out.data(&name).into_owned(),
+                show::field_type(field),
+                bytes.map_or_else(|| "varies".to_owned(), units::size),
+                out.data(&show::shorten(&metadata, 60)).into_owned(),
+            ]);
+        }
+        table.print_with_gap(out)
+    }
+
+    fn print_collections(&self, out: &mut Out) -> Outcome<()> {
+        let mut heads = vec!["collection", ">samples", ">shards"];
+        if self.args.sizes {
+            heads.push(">size");
+        }
+        let mut table = Table::new(&heads);
+        for (collection, bytes) in self.collections.iter().zip(self.sizes) {
+            let mut row = vec![
+                out.data(collection.name()).into_owned(),
+                units::count(collection.len()),
+                units::count(collection.shard_count()),
+            ];
+            row.extend(bytes.map(units::size));
+            table.row(row);
+        }
+        table.print_with_gap(out)
+    }
+}
+
+/// The format's own metadata: a section for each object, a line for each plain member; lists of objects and what is
+/// said of single collections are in the tables above.
+fn print_native(native: &Object, collections: &[String], out: &mut Out) -> Outcome<()> {
+    for (section, value) in native.iter() {
+        let mut table = Table::headless().indented();
+        let members: Vec<_> = match value {
+            Value::Object(members) => members.iter().collect(),
+            _ => vec![(section, value)],
+        };
+        for (name, value) in members {
+            let listed = collections.iter().any(|c| *name == **c);
+            let nested = value.as_array().is_some_and(|items| items.iter().any(is_container));
+            if listed || nested {
+                continue;
+            }
+            let (name, text) = (name.to_string(), show::shorten(&value.to_string(), 100));
+            table.row([out.data(&name).into_owned(), out.data(&text).into_owned()]);
+        }
+        if !table.is_empty() {
+            let section = section.to_string();
+            out.line(out.paint(Paint::Bold, out.data(&section)))?;
+            table.print(out)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(value, Value::Array(_) | Value::Object(_))
+}

@@ -1,0 +1,16 @@
+//! The commands: one verb a file.
+
+pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod digest;
+pub(crate) mod dump;
+pub(crate) mod formats;
+pub(crate) mod head;
+pub(crate) mod inspect;
+pub(crate) mod man;
+pub(crate) mod merge;
+pub(crate) mod repair;
+pub(crate) mod verify;

@@ -1,0 +1,22 @@
+//! What to do about an error, where one sentence can say it.
+
+use packstone::Error;
+
+/// The hint for an error.
+pub(crate) fn hint(error: &Error) -> Option<&'static str> {
+    let name = error.code().split_once('/').map_or("", |(_, name)| name);
+    Some(match name {
+        "unrecognized" => "`packstone formats` lists the formats and the file that marks each",
+        "exists" => "choose a path that does not exist yet; packstone overwrites nothing",
+        "conflict" => "another process writes there; wait for it and try again",
+        "hash_mismatch" | "count_mismatch" | "decompress_error" | "missing_file" => {
+            "`packstone verify PATH` lists everything that is wrong with the dataset"
+        }
+        "version_too_new" => "a newer packstone may read it",
+        "unknown_split" => "`packstone inspect PATH` lists the collections",
+        "no_demo_data" => "run it in the repository, or say `--data DIR`",
+        "would_lose" => "leave `--strict` out to convert all the same",
+        "usage" => "`packstone help` shows how each command is called",
+        _ => return None,
+    })
+}

@@ -1,0 +1,159 @@
+//! Samples read and hashed on threads, and the JSON line of each.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use packstone::json::{Object, Style, Value, write_to};
+use packstone::model::{Sample, Schema};
+use packstone::ops::{Decoded, Scan};
+use packstone_container::digest;
+
+use crate::failure::Outcome;
+use crate::interrupt;
+use crate::output::{Out, note, note_data};
+
+/// One decoded shard, with the SHA-256 of each value where they were asked for.
+pub(crate) struct Shard {
+    decoded: Decoded,
+    hashes: Vec<[u8; 32]>,
+}
+
+impl Shard {
+    fn new(decoded: Decoded, hash: bool) -> Self {
+        let rows = decoded.rows.clone().filter(|_| hash);
+        let samples = rows.filter_map(|row| decoded.batch.sample(row));
+        let hashes = samples.flat_map(|s| s.values().map(|v| digest::sha256(v.bytes))).collect();
+        Self { decoded, hashes }
+    }
+
+    /// The fields.
+    pub(crate) fn schema(&self) -> &Schema {
+        self.decoded.batch.schema()
+    }
+
+    /// The samples that were asked for, with their indices and the hashes of their values.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = (u64, Sample<'_>, &[[u8; 32]])> {
+        let (Decoded { shard, batch, rows }, width) = (&self.decoded, self.schema().fields.len());
+        rows.clone().enumerate().filter_map(move |(place, row)| {
+            let hashes = self.hashes.get(place * width..(place + 1) * width).unwrap_or_default();
+            Some((shard.first + row as u64, batch.sample(row)?, hashes))
+        })
+    }
+}
+
+/// Hands the samples of `scan` to `visit`, shard by shard, hashed on the threads that decode.
+///
+/// Tells on standard error what was noticed and is no error.
+pub(crate) fn read(
+    scan: Scan,
+    hash: bool,
+    mut visit: impl FnMut(&Shard) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut shards = scan.map_shards(move |decoded| Ok(Shard::new(decoded, hash)));
+    while let Some(shard) = shards.next() {
+        interrupt::check()?;
+        visit(&shard?)?;
+        for finding in shards.take_notes() {
+            note(note_data(&finding.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// The fields that are called `names`; all where there are no names.
+pub(crate) fn project(
+    scan: Scan,
+    schema: &Schema,
+    names: &[String],
+) -> packstone::Result<(Scan, Schema)> {
+    if names.is_empty() {
+        return Ok((scan, schema.clone()));
+    }
+    let scan = scan.fields(names)?;
+    let positions: Vec<usize> = names.iter().filter_map(|name| schema.position(name)).collect();
+    Ok((scan, schema.project(&positions)))
+}
+
+/// Spells samples of one collection, each as one line of JSON, in one reused buffer.
+pub(crate) struct Lines {
+    line: String,
+    head: String,
+    names: Vec<String>,
+    fields: Vec<String>,
+    values: bool,
+    metadata: (Arc<Object>, String),
+}
+
+impl Lines {
+    /// Lines for a collection with these fields, with or without the values.
+    pub(crate) fn new(collection: &str, schema: &Schema, values: bool) -> Self {
+        let name = Value::from(collection);
+        let names: Vec<_> =
+            schema.fields.iter().map(|f| Value::from(f.key.to_string()).to_string()).collect();
+        let fields = schema.fields.iter().zip(&names).map(|(field, name)| {
+            let (dtype, shape) = (field.dtype.name(), Value::from(field.shape.as_slice()));
+            let dtype = Value::from(dtype.as_ref());
+            format!("{name}:{{\"dtype\":{dtype},\"shape\":{shape},\"nbytes\":")
+        });
+        Self {
+            line: String::new(),
+            head: format!("{{\"type\":\"sample\",\"collection\":{name},\"index\":"),
+            fields: fields.collect(),
+            names,
+            values,
+            metadata: (Arc::default(), "{}".to_owned()),
+        }
+    }
+
+    /// Writes the lines of a shard.
+    pub(crate) fn write(&mut self, shard: &Shard, out: &mut Out) -> Outcome<()> {
+        let path = Value::from(shard.decoded.shard.path.as_str()).to_string();
+        for (index, sample, hashes) in shard.samples() {
+            self.line.clear();
+            self.spell(index, &path, sample, hashes);
+            out.raw(self.line.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn spell(&mut self, index: u64, path: &str, sample: Sample<'_>, hashes: &[[u8; 32]]) {
+        let Self { line, head, names, fields, values, metadata } = self;
+        // Writing to a string does not fail.
+        let _ = write!(line, "{head}{index},\"shard\":{path},\"fields\":{{");
+        let each = fields.iter().zip(sample.values()).zip(hashes);
+        for (place, ((field, value), hash)) in each.enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            let _ = write!(line, "{comma}{field}{},\"sha256\":\"", value.bytes.len());
+            push_hex(line, hash);
+            line.push_str("\"}");
+        }
+        line.push_str("},\"metadata\":");
+        match sample.metadata() {
+            Some(object) => {
+                // Shards share the metadata of their samples.
+                if !Arc::ptr_eq(&metadata.0, object) {
+                    let text = Value::Object(object.as_ref().clone()).to_string();
+                    *metadata = (Arc::clone(object), text);
+                }
+                line.push_str(&metadata.1);
+            }
+            None => line.push_str("{}"),
+        }
+        if *values {
+            line.push_str(",\"values\":{");
+            for (place, (name, value)) in names.iter().zip(sample.values()).enumerate() {
+                line.push_str(if place == 0 { "" } else { "," });
+                line.push_str(name);
+                line.push(':');
+                write_to(line, &value.to_json(), &Style::COMPACT);
+            }
+            line.push('}');
+        }
+        line.push_str("}\n");
+    }
+}
+
+fn push_hex(line: &mut String, bytes: &[u8]) {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    line.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+}

@@ -1,0 +1,65 @@
+//! `docs/json-output.md` names every type and every member that is printed.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Look, golden, run};
+
+#[test]
+fn every_type_and_member_is_documented() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json-output.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let new = folder.path().join("new");
+    let new = new.to_str().unwrap();
+    let (good, other) = (golden("fb_lz4"), golden("fb_gzip"));
+    let bad = golden("bad/tfrec_data_crc");
+    let calls: [&[&str]; 13] = [
+        &["formats"],
+        &["inspect", "--sizes", &good],
+        &["dump", "--values", &good],
+        &["verify", &bad],
+        &["digest", &good],
+        &["diff", &good, &other],
+        &["bench", "--rounds", "1", &good],
+        &["convert", &good, new, "--to", "sedpack"],
+        &["convert", &good, new, "--to", "sedpack", "--part", "w"],
+        &["merge", new],
+        &["repair", new],
+        &["inspect", "no/such"],
+        &["inspect", &bad, "--nosuch"],
+    ];
+    let mut seen = BTreeSet::new();
+    for call in calls {
+        for line in run(call.iter().chain(&["--json"])).lines() {
+            let name = line.text("type").to_owned();
+            let headed =
+                page.lines().any(|l| l.starts_with("## ") && l.contains(&format!("`{name}`")));
+            assert!(headed, "no section about {name}");
+            for member in line.as_object().unwrap().keys() {
+                let spelled = page.contains(&format!("`{member}`"))
+                    || page.contains(&format!("\"{member}\":"))
+                    || ["{", " "].iter().any(|before| {
+                        [",", "}"]
+                            .iter()
+                            .any(|after| page.contains(&format!("{before}{member}{after}")))
+                    });
+                assert!(spelled, "{name}: no word about {member}");
+            }
+            seen.insert(name);
+        }
+    }
+    let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
+    let all = [
+        "dataset",
+        "difference",
+        "digest",
+        "error",
+        "fidelity",
+        "finding",
+        "format",
+        "rate",
+        "sample",
+        "summary",
+    ];
+    assert_eq!(seen, all);
+}

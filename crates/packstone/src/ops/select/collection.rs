@@ -1,0 +1,91 @@
+//! Some shards of a collection as a collection.
+
+use std::sync::Arc;
+
+use packstone_io::Kind;
+
+use crate::error::{Error, Place, Result};
+use crate::format::{Collection, ReadContext, ShardRef};
+use crate::model::{Batch, Schema};
+
+/// A fixed list of shards with indices of its own: the first sample of the first shard is sample 0.
+///
+/// Scans, batches, random access and digests work on it as on any collection. A shard may occur more than once.
+pub struct SelectedCollection {
+    inner: Arc<dyn Collection>,
+    shards: Arc<[ShardRef]>,
+    /// Where each shard ends.
+    ends: Arc<[u64]>,
+}
+
+impl SelectedCollection {
+    /// `shards` of `inner`, in this order.
+    ///
+    /// # Errors
+    /// `ops/too_many_samples` where their sum does not fit 64 bits.
+    pub fn new(inner: Arc<dyn Collection>, shards: Vec<ShardRef>) -> Result<Self> {
+        let mut end = 0u64;
+        let ends = shards.iter().map(|shard| {
+            end = end.checked_add(shard.rows).ok_or_else(|| {
+                let message = "expected a number of samples that fits 64 bits, found more";
+                Error::new(Kind::Limit, "ops/too_many_samples", Place::file(&shard.path), message)
+            })?;
+            Ok(end)
+        });
+        let ends = ends.collect::<Result<_>>()?;
+        Ok(Self { inner, shards: shards.into(), ends })
+    }
+}
+
+impl Collection for SelectedCollection {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn len(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn shard_count(&self) -> u64 {
+        self.shards.len() as u64
+    }
+
+    fn schema(&self) -> &Arc<Schema> {
+        self.inner.schema()
+    }
+
+    fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
+        let (shards, ends) = (Arc::clone(&self.shards), Arc::clone(&self.ends));
+        let start = ends.partition_point(|end| *end <= from);
+        Box::new((start..shards.len()).filter_map(move |position| {
+            let (shard, end) = (shards.get(position)?, ends.get(position)?);
+            let (number, first) = (position as u64, end.saturating_sub(shard.rows));
+            Some(Ok(ShardRef { number, first, ..shard.clone() }))
+        }))
+    }
+
+    fn read(
+        &self,
+        shard: &ShardRef,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        // The collection below knows the shard by the place that it has there.
+        let position = usize::try_from(shard.number).unwrap_or(usize::MAX);
+        match self.shards.get(position) {
+            Some(original) if original.path == shard.path => {
+                self.inner.read(original, fields, context)
+            }
+            _ => {
+                let message =
+                    format!("expected a shard of this selection, found shard {}", shard.number);
+                Err(Error::new(
+                    Kind::Invalid,
+                    "ops/foreign_shard",
+                    Place::file(&shard.path),
+                    message,
+                ))
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Operations: on a format that lives in memory only, and on the golden datasets.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod convert;
+mod diff;
+mod digest;
+mod fake;
+mod golden;
+mod scan;
+mod select;
+mod shuffle;
+mod verify;
