@@ -5,9 +5,23 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     reason = "a test says what is wrong by failing"
 )]
 
 mod bad;
+mod documents;
+mod flat;
 mod golden;
+mod kit;
+mod npz;
+mod parts;
+mod paths;
+mod refusals;
+mod schema;
+mod streams;
+mod sweep;
+mod tfrec;
+mod tree;
+mod verify;
 mod write;

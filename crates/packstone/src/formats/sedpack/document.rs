@@ -10,6 +10,7 @@
 //! The document is kept as it was read, so unknown fields, the order of keys and the spelling of numbers survive a
 //! rewrite. Known difference from the original: it ignores and then loses unknown fields.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use packstone_container::Limits;
@@ -282,7 +283,7 @@ fn parse_structure(structure: At<'_>, notes: &mut Notes) -> Result<DatasetInfo> 
             info.algorithms.push(algorithm);
         }
     }
-    let mut attributes = Vec::new();
+    let (mut attributes, mut names) = (Vec::new(), HashSet::new());
     if let Some(at) = structure.optional("saved_data_description").map_err(shape)? {
         for item in at.items().map_err(shape)? {
             notes.unknown(item, &ATTRIBUTE).map_err(shape)?;
@@ -297,7 +298,7 @@ fn parse_structure(structure: At<'_>, notes: &mut Notes) -> Result<DatasetInfo> 
             let metadata = fields::custom_metadata(item, &place)?;
             let at_place = place.clone().json(item.path());
             attributes.push(schema::field(name, dtype, dims, metadata, &at_place)?);
-            if attributes.iter().rev().skip(1).any(|f| schema::attribute_name(f) == name) {
+            if !names.insert(name) {
                 let message = format!("expected each attribute name once, found {name:?} again");
                 notes.add(Severity::Warning, codes::DUPLICATE_ATTRIBUTE, item, message);
             }

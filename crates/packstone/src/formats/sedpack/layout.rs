@@ -10,6 +10,8 @@ pub const SPLITS: [&str; 3] = ["train", "test", "holdout"];
 pub const LATEST: &str = "0.2.0";
 /// Folder levels between a writer's path and its shards.
 pub const LEVELS: usize = 3;
+/// Lists below one another that readers follow; the original makes five.
+pub const MAX_DEPTH: usize = 64;
 /// Entries a generated folder holds at most.
 pub const MAX_BRANCHING: u64 = 1000;
 /// Hexadecimal digits of a generated folder's name.
@@ -39,7 +41,7 @@ mod tests {
     fn names_of_the_format_stay() {
         assert_eq!((ROOT_DOCUMENT, SHARDS_LIST), ("dataset_info.json", "shards_list.json"));
         assert_eq!(SPLITS, ["train", "test", "holdout"]);
-        assert_eq!((LATEST, LEVELS, MAX_BRANCHING), ("0.2.0", 3, 1000));
+        assert_eq!((LATEST, LEVELS, MAX_BRANCHING, MAX_DEPTH), ("0.2.0", 3, 1000, 64));
         assert_eq!((FOLDER_DIGITS, SHARD_DIGITS, VARIABLE_ALIGN), (10, 32, 16));
         assert_eq!((TABLE_LIMIT, LIBRARY_TEMPORARY), (1_000_000, "update_"));
         assert_eq!((PART_PREFIX, PART_SUFFIX), ("packstone-part-", ".json"));

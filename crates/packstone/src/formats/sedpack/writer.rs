@@ -7,12 +7,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packstone_container::Limits;
-use packstone_container::json::{self, Object, Value};
+use packstone_container::json::{self, At, Object, Value};
 use packstone_io::{AlignedBuf, Journal, Kind, RelPath, RootMut, TEMPORARY};
 
 use super::codes;
 use super::document::DatasetInfo;
-use super::layout::{ROOT_DOCUMENT, SPLITS};
+use super::layout::{LEVELS, ROOT_DOCUMENT, SPLITS};
 use super::options::{FillerOptions, Structure, invalid};
 use super::parts::accept::Acceptor;
 use super::parts::list::{FileInfo, ListPointer, ShardEntry};
@@ -32,8 +32,8 @@ use crate::model::{Batch, Schema};
 /// `metadata` may hold `description`, `dataset_license`, `dataset_version`, `download_from` and `custom_metadata`.
 ///
 /// # Errors
-/// `Exists` where there is a dataset already; `not_writable` where shards cannot hold the schema; `value_invalid` where
-/// the metadata is not what readers accept.
+/// `Exists` where there is a dataset already; `not_writable` where shards cannot hold the schema; `option_invalid` where
+/// no shard can be filled; `value_invalid` where the metadata is not what readers accept.
 pub fn create(
     root: &dyn RootMut,
     schema: Arc<Schema>,
@@ -41,6 +41,7 @@ pub fn create(
     metadata: &Object,
 ) -> Result<DatasetInfo> {
     check_writable(&schema, structure.shard_type)?;
+    check_fillable(structure.examples_per_shard)?;
     let info = new_document(schema, structure, metadata);
     // What readers would refuse or read differently is refused here.
     let read = DatasetInfo::parse(info.text().as_bytes(), &Limits::default())?;
@@ -65,6 +66,7 @@ pub fn create_like(
     structure: &Structure,
 ) -> Result<DatasetInfo> {
     check_writable(&schema, structure.shard_type)?;
+    check_fillable(structure.examples_per_shard)?;
     let mut info = new_document(schema, structure, &Object::new());
     for (section, decided) in [
         ("metadata", &["sedpack_version"][..]),
@@ -117,6 +119,15 @@ fn create_document(root: &dyn RootMut, info: &DatasetInfo) -> Result<()> {
     Ok(())
 }
 
+/// The original lists a shard without a file where the number is below 1.
+fn check_fillable(examples_per_shard: i64) -> Result<()> {
+    if examples_per_shard < 1 {
+        let message = format!("expected at least 1 example a shard, found {examples_per_shard}");
+        return Err(invalid(message));
+    }
+    Ok(())
+}
+
 /// Writes examples into an existing dataset.
 pub struct Filler {
     root: Arc<dyn RootMut>,
@@ -124,6 +135,8 @@ pub struct Filler {
     relative: RelPath,
     options: FillerOptions,
     acceptor: Acceptor,
+    /// The shard metadata that was looked at last.
+    checked: Option<Arc<Object>>,
     lanes: Vec<Lane>,
     pipeline: Pipeline<Job, Result<Done>>,
     journal: Option<(RelPath, Box<dyn Journal>)>,
@@ -160,18 +173,19 @@ impl Filler {
     /// Fillers that work at the same time need paths of which none leads to or through another.
     ///
     /// # Errors
-    /// Those of opening; `not_writable`; `option_invalid` where no shard can be filled.
+    /// Those of opening; `not_writable`; `option_invalid` where no shard can be filled; `parts_invalid` where `relative`
+    /// has so many folders that readers would not follow.
     pub fn open(
         root: Arc<dyn RootMut>,
         relative: &RelPath,
         options: FillerOptions,
     ) -> Result<Self> {
         let info = read_info(root.as_ref(), &Limits::default())?;
-        if info.examples_per_shard < 1 {
-            let found = info.examples_per_shard;
-            return Err(invalid(format!("expected at least 1 example a shard, found {found}")));
-        }
+        check_fillable(info.examples_per_shard)?;
         check_writable(&info.schema, info.shard_type)?;
+        // A split, the path below it, and the generated folders.
+        let deepest = format!("split/{relative}/{}", "x/".repeat(LEVELS));
+        publish::check_depth(&RelPath::new(&deepest).unwrap_or_default())?;
         let format = Arc::new(ShardFormat::from(&info));
         let acceptor = Acceptor::new(Arc::clone(&info.schema), info.shard_type);
         let pipeline = {
@@ -204,6 +218,7 @@ impl Filler {
             relative: relative.clone(),
             options,
             acceptor,
+            checked: None,
             lanes: Vec::new(),
             pipeline,
             journal: None,
@@ -239,6 +254,7 @@ impl Filler {
             ));
         }
         let lane = self.lane(split)?;
+        self.check_metadata(batch)?;
         let batch = self.acceptor.accept(batch)?;
         let mut full = Vec::new();
         if let Some(lane) = self.lanes.get_mut(lane) {
@@ -248,6 +264,23 @@ impl Filler {
             })?;
         }
         full.into_iter().try_for_each(|shard| self.store(lane, shard))
+    }
+
+    /// What lists could not say of the examples is refused: the original turns `NaN` into `null`.
+    fn check_metadata(&mut self, batch: &Batch) -> Result<()> {
+        for (_, metadata) in batch.metadata_runs() {
+            if self.checked.as_ref().is_some_and(|last| Arc::ptr_eq(last, metadata)) {
+                continue;
+            }
+            let value = Value::Object(metadata.as_ref().clone());
+            if let Some(at) = fields::non_finite(At::root(&value)) {
+                let message = format!("expected a JSON number, found {}", at.value());
+                let place = Place::default().json(at.path());
+                return Err(Error::new(Kind::Invalid, codes::VALUE_INVALID, place, message));
+            }
+            self.checked = Some(Arc::clone(metadata));
+        }
+        Ok(())
     }
 
     fn lane(&mut self, split: &str) -> Result<usize> {

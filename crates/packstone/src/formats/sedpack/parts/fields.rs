@@ -117,6 +117,16 @@ pub fn custom_metadata(at: At<'_>, place: &Place) -> Result<Object> {
     Ok(found.map_err(|e| shape_error(e, place))?.cloned().unwrap_or_default())
 }
 
+/// The first number below `at` that JSON cannot spell: `NaN` or an infinity.
+pub fn non_finite(at: At<'_>) -> Option<At<'_>> {
+    match at.value() {
+        Value::Number(number) => (!number.is_standard()).then_some(at),
+        Value::Array(_) => at.items().ok()?.find_map(non_finite),
+        Value::Object(_) => at.entries().ok()?.find_map(|(_, at)| non_finite(at)),
+        _ => None,
+    }
+}
+
 /// The list of checksums of an object; empty where absent.
 ///
 /// # Errors

@@ -11,7 +11,7 @@
 //! the declared dtype on writing, and on reading gives the declared one and says where that is not exact.
 
 use packstone_container::npy::{self, Header, Item, NpyError};
-use packstone_container::zip::{Archive, Entry, EntryOptions, Method, Writer};
+use packstone_container::zip::{Archive, Entry, EntryOptions, Method, Writer, ZipError};
 use packstone_io::{AlignedBuf, Buf, Kind};
 
 use super::super::codes;
@@ -50,8 +50,8 @@ pub fn decode(
     compression: Compression,
     context: &mut ReadContext,
 ) -> Result<Found> {
-    let archive = Archive::parse(&shard.bytes, &context.limits)
-        .map_err(|e| invalid(shard.place(), e.to_string()))?;
+    let archive =
+        Archive::parse(&shard.bytes, &context.limits).map_err(|e| zip_error(&e, shard.place()))?;
     let prefix = offsets_prefix(shard.schema);
     let mut members = Members { shard, archive, prefix, context, compressed: false };
     let mut columns: Vec<Column> = Vec::new();
@@ -92,6 +92,14 @@ fn invalid(place: Place, message: String) -> Error {
     Error::new(Kind::Corrupt, codes::NPZ_INVALID, place, message)
 }
 
+fn zip_error(error: &ZipError, place: Place) -> Error {
+    let kind = match error {
+        ZipError::Limit { .. } | ZipError::Memory(_) => Kind::Limit,
+        _ => Kind::Corrupt,
+    };
+    Error::new(kind, codes::NPZ_INVALID, place, error.to_string())
+}
+
 impl Members<'_> {
     fn entry(&self, key: &str) -> Option<Entry> {
         self.archive.find(&format!("{key}.npy")).cloned()
@@ -113,9 +121,8 @@ impl Members<'_> {
             _ => {
                 self.compressed = true;
                 let mut out = self.context.pool.take(0)?;
-                entry
-                    .read(&self.shard.bytes, &mut out, &self.context.limits)
-                    .map_err(|e| broken(e.to_string()))?;
+                let read = entry.read(&self.shard.bytes, &mut out, &self.context.limits);
+                read.map_err(|e| zip_error(&e, place.clone()))?;
                 out.freeze()
             }
         };

@@ -18,7 +18,7 @@ use packstone_io::{Kind, RelPath, RootMut};
 
 use super::super::codes;
 use super::super::document::DatasetInfo;
-use super::super::layout::{ROOT_DOCUMENT, SHARDS_LIST, SPLITS};
+use super::super::layout::{MAX_DEPTH, ROOT_DOCUMENT, SHARDS_LIST, SPLITS};
 use super::super::reader::{check_file, checksums, root_document};
 use super::list::{FileInfo, ListPointer, ShardEntry, ShardsList};
 use super::tree::file_error;
@@ -32,6 +32,19 @@ fn list_path(folder: &RelPath) -> Result<RelPath> {
     folder.join(SHARDS_LIST).map_err(|why| {
         Error::new(Kind::Invalid, codes::PATH_ESCAPE, Place::file(folder), why.to_string())
     })
+}
+
+/// Refuses a folder with so many above it that readers would not follow their lists.
+///
+/// # Errors
+/// `parts_invalid`.
+pub fn check_depth(folder: &RelPath) -> Result<()> {
+    let found = folder.components().count();
+    if found > MAX_DEPTH {
+        let message = format!("expected at most {MAX_DEPTH} folders in a path, found {found}");
+        return Err(Error::new(Kind::Invalid, codes::PARTS_INVALID, Place::file(folder), message));
+    }
+    Ok(())
 }
 
 /// The pointer to a list as it will stand on the disk.
@@ -182,6 +195,7 @@ pub fn publish(
     let mut by_split: Vec<(String, Vec<Update>)> = Vec::new();
     for update in updates {
         let folder = update.folder();
+        check_depth(&folder)?;
         let split = folder.components().next().unwrap_or_default();
         if !SPLITS.contains(&split) {
             let message = format!("expected a path below {}, found {folder}", SPLITS.join(", "));
@@ -284,7 +298,8 @@ impl Change<'_> {
     fn load(&self, path: &RelPath) -> Result<(ShardsList, String)> {
         let bytes = self.root.read(path).map_err(|e| file_error(e, path))?;
         let list = ShardsList::parse(&bytes, path, &self.limits)?;
-        self.check_below(&list, path, &mut BTreeSet::new())?;
+        let depth = path.components().count();
+        self.check_below(&list, path, depth, &mut BTreeSet::new())?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok((list, text))
     }
@@ -293,9 +308,14 @@ impl Change<'_> {
         &self,
         list: &ShardsList,
         path: &RelPath,
+        depth: usize,
         seen: &mut BTreeSet<RelPath>,
     ) -> Result<()> {
         let place = Place::file(path);
+        if depth > MAX_DEPTH + 1 {
+            let message = format!("expected lists in at most {MAX_DEPTH} levels, found more");
+            return Err(Error::new(Kind::Invalid, codes::METADATA_CYCLE, place, message));
+        }
         if list.counted() != list.examples {
             return Err(super::tree::count_error(
                 place,
@@ -322,7 +342,7 @@ impl Change<'_> {
                 self.root.read(&child.file.path).map_err(|e| file_error(e, &child.file.path))?;
             check_file(&child.file, &self.algorithms, &bytes)?;
             let below = ShardsList::parse(&bytes, &child.file.path, &self.limits)?;
-            self.check_below(&below, &child.file.path, seen)?;
+            self.check_below(&below, &child.file.path, depth + 1, seen)?;
         }
         Ok(())
     }

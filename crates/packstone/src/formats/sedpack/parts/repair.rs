@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use packstone_container::json::At;
-use packstone_io::{EntryKind, Kind, RelPath, Root, RootMut, TEMPORARY};
+use packstone_io::{EntryKind, Kind, LOCK_FILE, RelPath, Root, RootMut, TEMPORARY};
 
 use super::super::codes;
 use super::super::document::DatasetInfo;
@@ -16,12 +16,15 @@ use super::super::reader::{check_file, checksums, read_info};
 use super::fields::{self, Notes};
 use super::list::{FileInfo, ListPointer, ShardEntry, ShardsList};
 use super::merge;
-use super::publish::{PATIENCE, Update, publish};
+use super::publish::{PATIENCE, Update, check_depth, publish};
 use super::shard::ShardFormat;
 use crate::error::{Error, Place, Result};
 use crate::exec::{default_threads, for_each};
 use crate::format::{ReadContext, RepairOptions, RepairReport};
 use crate::model::{Finding, Severity};
+
+/// End of the name of a writer's journal.
+const JOURNAL: &str = ".journal";
 
 /// Everything that lies below a folder, files only, sorted, with sizes in bytes.
 ///
@@ -44,7 +47,8 @@ pub fn walk_files(root: &dyn Root, folder: &RelPath) -> Result<Vec<(RelPath, u64
 
 /// True for files in the making, of packstone and of the original.
 pub fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY) || (name.starts_with(LIBRARY_TEMPORARY) && name.contains("_of_"))
+    let own = name.starts_with(TEMPORARY) && (name.ends_with(".tmp") || name.ends_with(JOURNAL));
+    own || (name.starts_with(LIBRARY_TEMPORARY) && name.contains("_of_"))
 }
 
 /// What the lists that the root leads to name: shards and lists.
@@ -84,6 +88,11 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
     let format = ShardFormat::from(&info);
     let mut context = ReadContext { limits: options.limits, ..ReadContext::default() };
     let mut salvage: Vec<(usize, ShardEntry)> = Vec::new();
+    let top = root.list(&RelPath::root())?.into_iter();
+    let mut leftovers: Vec<RelPath> = top
+        .filter(|e| e.kind == EntryKind::File && is_temporary(&e.name) && e.name != LOCK_FILE)
+        .filter_map(|e| RelPath::new(&e.name).ok())
+        .collect();
     for split in SPLITS {
         let folder = RelPath::new(split).unwrap_or_default();
         let files = match walk_files(root.as_ref(), &folder) {
@@ -93,7 +102,7 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
         };
         for (path, _) in files.into_iter().filter(|(path, _)| !listed.contains(path)) {
             if is_temporary(path.name()) {
-                remove(root.as_ref(), &path, options, &mut report)?;
+                leftovers.push(path);
                 continue;
             }
             let extension = path.name().rsplit_once('.').map(|(_, e)| e);
@@ -123,7 +132,6 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
             }
         }
     }
-    leftovers(root.as_ref(), options, &mut report)?;
     if !options.dry_run {
         // Stable, so what no journal knows keeps the order of its paths.
         salvage.sort_by_key(|(turn, _)| *turn);
@@ -135,35 +143,18 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
             let shards = salvage.into_iter().map(Update::Shard).collect();
             publish(root, shards, PATIENCE, &options.limits, |_| Ok(()))?;
         }
-        for path in journals(root.as_ref())? {
-            report.removed.push(path.to_string());
-            root.remove(&path)?;
+        // Under the lock, so that no file is taken from somebody who is about to publish it.
+        let _lock = root.lock(PATIENCE)?;
+        for path in &leftovers {
+            match root.remove(path) {
+                // Published meanwhile.
+                Err(error) if error.kind() == Kind::NotFound => {}
+                other => other?,
+            }
         }
     }
+    report.removed = leftovers.iter().map(RelPath::to_string).collect();
     Ok(report)
-}
-
-/// Removes files in the making from the root folder itself.
-fn leftovers(root: &dyn RootMut, options: &RepairOptions, report: &mut RepairReport) -> Result<()> {
-    let entries = root.list(&RelPath::root())?;
-    // Journals and the lock file have their own end.
-    let made =
-        |name: &str| is_temporary(name) && (name.ends_with(".tmp") || !name.starts_with(TEMPORARY));
-    for entry in entries.iter().filter(|e| e.kind == EntryKind::File && made(&e.name)) {
-        let Ok(path) = RelPath::new(&entry.name) else { continue };
-        remove(root, &path, options, report)?;
-    }
-    Ok(())
-}
-
-fn remove(
-    root: &dyn RootMut,
-    path: &RelPath,
-    options: &RepairOptions,
-    report: &mut RepairReport,
-) -> Result<()> {
-    report.removed.push(path.to_string());
-    if options.dry_run { Ok(()) } else { Ok(root.remove(path)?) }
 }
 
 /// Reads the root; where a split's list was renamed and the root was not, because a writer died between the two, the
@@ -199,7 +190,7 @@ fn settle_root(
 fn journals(root: &dyn Root) -> Result<Vec<RelPath>> {
     let entries = root.list(&RelPath::root())?;
     let names =
-        entries.iter().filter(|e| e.name.starts_with(TEMPORARY) && e.name.ends_with(".journal"));
+        entries.iter().filter(|e| e.name.starts_with(TEMPORARY) && e.name.ends_with(JOURNAL));
     Ok(names.filter_map(|e| RelPath::new(&e.name).ok()).collect())
 }
 
@@ -252,6 +243,7 @@ fn salvaged(
     record: Option<&ShardEntry>,
     context: &mut ReadContext,
 ) -> Result<ShardEntry> {
+    check_depth(&path.parent().unwrap_or_default())?;
     let bytes = root.read(path).map_err(|e| super::tree::file_error(e, path))?;
     if let Some(file) = record.and_then(|r| r.files.first())
         && file.checksums.len() == info.algorithms.len()

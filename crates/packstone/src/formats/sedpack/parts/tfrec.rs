@@ -58,6 +58,7 @@ pub fn decode(shard: &ShardBytes<'_>, context: &mut ReadContext) -> Result<Found
         }
     }
     let mut rows = 0usize;
+    let mut budget = context.limits.decoded_bytes;
     for frame in Frames::new(&shard.bytes) {
         let place = shard.place().record(rows as u64);
         let frame = match frame {
@@ -78,7 +79,7 @@ pub fn decode(shard: &ShardBytes<'_>, context: &mut ReadContext) -> Result<Found
         let example = Example::parse(frame.data).map_err(|e| wire(&place, e.to_string()))?;
         for column in &mut columns {
             let feature = example.get(column.name);
-            column.push(feature, place.clone().field(column.name))?;
+            column.push(feature, place.clone().field(column.name), &mut budget)?;
         }
         rows += 1;
     }
@@ -99,7 +100,8 @@ fn wire(place: &Place, message: String) -> Error {
 }
 
 impl Growing<'_> {
-    fn push(&mut self, feature: Option<Feature<'_>>, place: Place) -> Result<()> {
+    /// Takes the value of one record; `budget` is how many bytes values may still take that the file can cut short.
+    fn push(&mut self, feature: Option<Feature<'_>>, place: Place, budget: &mut u64) -> Result<()> {
         let Some(feature) = feature.filter(|f| !matches!(f, Feature::Unset)) else {
             let message = format!("expected a feature {:?}, found none", self.name);
             return Err(Error::new(Kind::Corrupt, codes::FEATURE_MISSING, place, message));
@@ -113,7 +115,7 @@ impl Growing<'_> {
                     let found = if value.is_some() { more as u64 + 1 } else { 0 };
                     return Err(size_error(1, found, "values", place));
                 };
-                self.push_bytes(value, place)
+                self.push_bytes(value, place, budget)
             }
             (DType::Float32 | DType::Float64, Feature::Floats(list)) => {
                 let mut count = 0u64;
@@ -144,7 +146,7 @@ impl Growing<'_> {
         }
     }
 
-    fn push_bytes(&mut self, value: &[u8], place: Place) -> Result<()> {
+    fn push_bytes(&mut self, value: &[u8], place: Place, budget: &mut u64) -> Result<()> {
         match self.field.dtype {
             DType::Float16 => {
                 let tensor =
@@ -155,7 +157,11 @@ impl Growing<'_> {
                 let bytes = bytes.filter(|_| stored == self.elements);
                 let bytes = bytes
                     .ok_or_else(|| size_error(self.elements, stored, "values", place.clone()))?;
-                // A run of equal values may be cut short in the file, so its length is no bound; the schema is.
+                // A run of equal values may be cut short in the file, so its length is no bound.
+                *budget = budget.checked_sub(bytes as u64).ok_or_else(|| {
+                    let message = format!("expected at most {budget} more bytes, found {bytes}");
+                    Error::new(Kind::Limit, codes::TFRECORD_INVALID, place.clone(), message)
+                })?;
                 let end = start.saturating_add(bytes);
                 self.data
                     .try_reserve(bytes)
