@@ -114,18 +114,18 @@ fn reading_a_bad_case_gives_its_error_where_reading_can_see_it() {
         let unchecked = read_all(&case, false);
         let checked = read_all(&case, true);
         // Without checksums a flipped byte is data; counts, cycles and lists are seen by every walk.
-        let silent = match case.name.as_str() {
+        let silent = matches!(
+            case.name.as_str(),
             "extra_file"
-            | "self_path_mismatch"
-            | "fb_gzip_two_members"
-            | "fb_zstd_without_content_size"
-            | "tfrec_float64"
-            | "dataset_info_changed"
-            | "fb_same_size_other_dtype"
-            | "split_shards_list_changed"
-            | "leaf_shards_list_changed" => true,
-            _ => false,
-        };
+                | "self_path_mismatch"
+                | "fb_gzip_two_members"
+                | "fb_zstd_without_content_size"
+                | "tfrec_float64"
+                | "dataset_info_changed"
+                | "fb_same_size_other_dtype"
+                | "split_shards_list_changed"
+                | "leaf_shards_list_changed"
+        );
         if silent {
             if let Err(error) = checked {
                 wrong.push(format!("{}: {error}", case.name));

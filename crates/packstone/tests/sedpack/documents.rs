@@ -121,11 +121,7 @@ fn absent_fields_take_the_defaults_of_the_newest_release() {
     assert_eq!((info.compression, info.examples_per_shard), (Compression::Gzip, 7));
     let info = parse(&whole.replace(r#""examples_per_shard": 7,"#, "")).unwrap();
     assert_eq!((info.compression, info.examples_per_shard), (Compression::Lz4, 256));
-    let info = parse(
-        &whole
-            .replace(r#", "hash_checksum_algorithms": ["md5"]"#, "")
-            .replace(r#""shard_file_type": "fb""#, r#""shard_file_type": "fb""#),
-    );
+    let info = parse(&whole.replace(r#", "hash_checksum_algorithms": ["md5"]"#, ""));
     assert_eq!(info.unwrap().algorithms, [Algorithm::Sha256]);
     let pointer =
         r#"{"splits": {"test": {"shard_list_info_file": {"file_path": "test/shards_list.json"}}}}"#;
