@@ -23,7 +23,7 @@ mod root;
 pub use adapters::{CountingRoot, FaultyRoot};
 pub use buffer::{AlignedBuf, Buf};
 pub use error::{IoError, Kind};
-pub use local::{LocalRoot, TEMPORARY};
+pub use local::{LOCK_FILE, LocalRoot, TEMPORARY};
 pub use memory::MemoryRoot;
 pub use path::{PathError, RelPath};
 pub use pool::{BufferPool, PooledBuf};

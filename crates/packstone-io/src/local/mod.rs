@@ -8,7 +8,7 @@ mod journal;
 mod open;
 mod publish;
 
-pub use publish::TEMPORARY;
+pub use publish::{LOCK_FILE, TEMPORARY};
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

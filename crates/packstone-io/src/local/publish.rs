@@ -14,6 +14,8 @@ use crate::path::RelPath;
 
 /// Start of the names of files in the making; readers ignore them, `repair` removes them.
 pub const TEMPORARY: &str = ".packstone-";
+/// The file that writers lock where folders cannot be locked; it stays.
+pub const LOCK_FILE: &str = ".packstone-lock";
 
 pub(super) fn folder_of(root: &OwnedFd, path: &RelPath) -> Result<OwnedFd, IoError> {
     let parent = path.parent().ok_or_else(|| {
@@ -134,8 +136,7 @@ pub(super) fn lock(root: &OwnedFd, label: &str, patience: Duration) -> Result<Ow
             // Network file systems that lock only files open for writing.
             Err(Errno::BADF | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL) if !own_file => {
                 let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-                let name = format!("{TEMPORARY}lock");
-                held = rustix::fs::openat(root, name, flags, Mode::from_raw_mode(0o666))
+                held = rustix::fs::openat(root, LOCK_FILE, flags, Mode::from_raw_mode(0o666))
                     .map_err(fault)?;
                 own_file = true;
                 continue;

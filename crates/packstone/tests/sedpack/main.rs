@@ -10,6 +10,7 @@
 )]
 
 mod bad;
+mod batches;
 mod documents;
 mod flat;
 mod golden;

@@ -114,6 +114,23 @@ fn lists_have_a_list_in_every_folder_and_children_in_immediate_ones() {
 }
 
 #[test]
+fn splits_stand_in_the_order_of_their_first_merge() {
+    use packstone::format::Dataset;
+    let root = made();
+    for split in ["test", "train", "holdout", "test"] {
+        let options = FillerOptions::default();
+        let mut filler = Filler::open(Arc::new(root.clone()), &RelPath::root(), options).unwrap();
+        filler.write(split, &batch(&[1])).unwrap();
+        filler.finish().unwrap();
+    }
+    let dataset = kit::open(Arc::new(root)).unwrap();
+    assert_eq!(dataset.collections(), ["test", "train", "holdout"]);
+    for (name, pointer) in &dataset.document().splits {
+        assert_eq!(pointer.file.path, path(&format!("{name}/shards_list.json")));
+    }
+}
+
+#[test]
 fn parts_that_lie_are_refused_and_change_nothing() {
     let root = made();
     filler(Arc::new(root.clone()), "", &[1]).finish().unwrap();

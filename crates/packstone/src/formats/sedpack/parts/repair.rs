@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use packstone_container::json::At;
-use packstone_io::{EntryKind, Kind, RelPath, Root, RootMut, TEMPORARY};
+use packstone_io::{EntryKind, Kind, LOCK_FILE, RelPath, Root, RootMut, TEMPORARY};
 
 use super::super::codes;
 use super::super::document::DatasetInfo;
@@ -90,7 +90,7 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
     let mut salvage: Vec<(usize, ShardEntry)> = Vec::new();
     let top = root.list(&RelPath::root())?.into_iter();
     let mut leftovers: Vec<RelPath> = top
-        .filter(|e| e.kind == EntryKind::File && is_temporary(&e.name))
+        .filter(|e| e.kind == EntryKind::File && is_temporary(&e.name) && e.name != LOCK_FILE)
         .filter_map(|e| RelPath::new(&e.name).ok())
         .collect();
     for split in SPLITS {

@@ -11,13 +11,14 @@ use packstone_container::Limits;
 use packstone_io::{Kind, RelPath, Root};
 
 use super::super::codes;
-use super::super::layout::MAX_DEPTH;
 use super::list::{ListPointer, ShardsList};
 use crate::error::{Error, Place, Result};
 use crate::format::ShardRef;
 
 /// List entries that are kept for the next look-up.
 const CACHED_ENTRIES: usize = 1 << 16;
+/// Lists below one another; the original makes five.
+const MAX_DEPTH: usize = 64;
 
 /// Reads lists, and keeps the last ones.
 pub struct Tree {
