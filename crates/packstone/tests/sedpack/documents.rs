@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use packstone::formats::sedpack::codes;
+use packstone::format::Format;
 use packstone::formats::sedpack::document::DatasetInfo;
 use packstone::formats::sedpack::options::FillerOptions;
 use packstone::formats::sedpack::parts::list::ShardsList;
 use packstone::formats::sedpack::parts::publish::{PATIENCE, publish};
 use packstone::formats::sedpack::schema::{Compression, ShardType};
 use packstone::formats::sedpack::writer::Filler;
+use packstone::formats::sedpack::{Sedpack, codes};
 use packstone::json::Value;
 use packstone::model::{Batch, Column, Severity};
 use packstone::{Error, Kind, Limits, MemoryRoot, RelPath, Root, RootMut};
@@ -34,6 +35,19 @@ const ATTRIBUTES: &str = r#"[{"name": "x", "dtype": "uint8", "shape": [2]}]"#;
 fn small() -> MemoryRoot {
     let shards = vec![(flat(&[vec![Some(b"ab")], vec![Some(b"cd")]]), 2)];
     Made { shard_type: "fb", compression: "", attributes: ATTRIBUTES, shards }.root()
+}
+
+#[test]
+fn a_folder_is_a_dataset_exactly_when_it_has_its_root_document() {
+    let root = MemoryRoot::new();
+    put(&root, "train/shards_list.json", r#"{"relative_path_self": "train/shards_list.json"}"#);
+    assert!(!Sedpack.recognizes(&root).unwrap());
+    let error = kit::open(Arc::new(root.clone())).err().unwrap();
+    assert_eq!((error.code(), error.kind()), (codes::MISSING_FILE, Kind::NotFound));
+    assert!(error.message().contains("not a sedpack dataset"), "{error}");
+    put(&root, "dataset_info.json", "{}");
+    assert!(Sedpack.recognizes(&root).unwrap());
+    assert!(kit::open(Arc::new(root)).is_ok());
 }
 
 #[test]
