@@ -86,6 +86,13 @@ pub(super) fn replace(root: &OwnedFd, files: &[(RelPath, Vec<u8>)]) -> Result<()
         rustix::fs::fsync(&draft.file).map_err(|e| fault(path, e))?;
         drafts.push(draft);
     }
+    // Old files that nobody else has open would be freed inside of the renames, which can take milliseconds; held, a
+    // rename takes microseconds, and so does the time in which a killed process leaves some renamed and some not.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let hold = |(folder, (path, _)): (&OwnedFd, &(RelPath, Vec<u8>))| {
+        rustix::fs::openat(folder, path.name(), flags, Mode::empty()).ok()
+    };
+    let _old: Vec<Option<OwnedFd>> = folders.iter().zip(files).map(hold).collect();
     for ((path, _), draft) in files.iter().zip(&mut drafts) {
         rustix::fs::renameat(draft.folder, &draft.name, draft.folder, path.name())
             .map_err(|e| fault(path, e))?;
