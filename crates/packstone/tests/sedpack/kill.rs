@@ -112,12 +112,25 @@ fn listed(root: &Arc<dyn RootMut>) -> Vec<RelPath> {
     files
 }
 
+/// What a kill left, by file, all of it information.
 fn check(root: &Arc<dyn RootMut>, place: &str) -> Vec<String> {
     let found = kit::check(Arc::clone(root) as _, &Default::default()).unwrap();
     let serious: Vec<_> = found.iter().filter(|f| f.severity > Severity::Info).collect();
     assert!(serious.is_empty(), "{place}: {serious:?}");
     assert!(found.iter().all(|f| f.code == codes::UNLISTED_FILE), "{place}: {found:?}");
     found.into_iter().filter_map(|f| f.place.file).collect()
+}
+
+/// True where the kill came between the rename of the split's list and that of the root.
+///
+/// The format has both under fixed names and the one's checksum in the other, so nobody can replace them in one step.
+/// These microseconds are the only state that needs `repair` before the dataset reads again.
+fn is_torn(root: &Arc<dyn RootMut>) -> bool {
+    let found = kit::check(Arc::clone(root) as _, &Default::default()).unwrap();
+    let mut serious = found.iter().filter(|f| f.severity > Severity::Info).peekable();
+    let list = Some("train/shards_list.json");
+    serious.peek().is_some()
+        && serious.all(|f| f.code == codes::HASH_MISMATCH && f.place.file.as_deref() == list)
 }
 
 /// Moments in milliseconds that look random and are the same in every run.
@@ -130,13 +143,18 @@ fn twenty_kills_lose_nothing_that_was_published_and_no_complete_shard() {
     let begin = Instant::now();
     let temp = dataset();
     let root = local(temp.path());
-    let (mut before, mut interrupted, mut published) = (Vec::new(), 0, 0);
+    let (mut before, mut interrupted, mut published, mut torn) = (Vec::new(), 0, 0, 0);
     for (number, moment) in moments().enumerate() {
         let place = format!("kill {number} after {moment:?}");
         let writer = start(temp.path(), "");
         std::thread::sleep(moment);
         let finished = kill(writer);
         published += finished;
+        let on_disk = shards_on_disk(root.as_ref());
+        if is_torn(&root) {
+            torn += 1;
+            Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
+        }
         check(&root, &place);
         let now = listed(&root);
         assert!(
@@ -144,7 +162,6 @@ fn twenty_kills_lose_nothing_that_was_published_and_no_complete_shard() {
             "{place}: lost shards"
         );
         assert!(now.len() >= before.len() + finished * TURN, "{place}: lost a finished turn");
-        let on_disk = shards_on_disk(root.as_ref());
         interrupted += usize::from(on_disk.len() > now.len());
         let report = Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
         assert!(report.left.is_empty(), "{place}: {:?}", report.left);
@@ -160,6 +177,7 @@ fn twenty_kills_lose_nothing_that_was_published_and_no_complete_shard() {
             rows.iter().all(|row| row[0].len() == 1000 && row[0].iter().all(|b| *b == row[0][0]))
         );
     }
+    assert!(torn <= 1, "{torn} kills between two renames, which are microseconds apart");
     assert!(interrupted > 3 && published > 3, "{interrupted} interrupted, {published} published");
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 }
@@ -173,6 +191,7 @@ fn killed_workers_leave_whole_parts_and_shards_that_come_back() {
         let writers = ["a", "b"].map(|name| start(temp.path(), &format!("job_{number}/{name}")));
         std::thread::sleep(moment);
         let finished: usize = writers.map(kill).into_iter().sum();
+        // Workers alone publish nothing.
         let before = listed(&root);
         check(&root, &place);
         let report = Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
