@@ -17,7 +17,7 @@ _HEAD = [
 def markdown(sedpack: list[Line], packstone: list[Line]) -> str:
     """One row for each figure that either side has measured, then the base rates."""
     theirs, ours = _by_key(sedpack), _by_key(packstone)
-    bases = set(_BASES.values()) | {"memcpy"}
+    bases = set(_BASES.values()) | {"memcpy", "mapcopy"}
     keys = [key for key in dict.fromkeys([*theirs, *ours]) if key[0] not in bases]
     rows = [_row(key, theirs.get(key), ours.get(key), ours) for key in keys]
     text = "\n".join(_lines(_HEAD, rows))
@@ -52,7 +52,9 @@ def _row(key: Key, theirs: Line | None, ours: Line | None, bases: dict[Key, Line
 def _base(key: Key, bases: dict[Key, Line]) -> Line | None:
     what, name, compression = key
     base = _BASES.get(what)
-    if base in ("encode", "decode") and not compression:
+    if base == "decode" and not compression:
+        base = "mapcopy"
+    if base == "encode" and not compression:
         base = "memcpy"
     wanted = [(base, name, compression), (base, name, ""), (base, "", "")]
     return next((bases[found] for found in wanted if found in bases), None)

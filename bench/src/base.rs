@@ -9,12 +9,13 @@ use packstone::exec::default_threads;
 use packstone_container::Limits;
 use packstone_container::codec::{Codec, Decoder, Encoder, Encoding};
 use packstone_container::digest::sha256;
-use packstone_io::{AlignedBuf, Buf, Kind};
+use packstone_io::{AlignedBuf, Buf, Kind, RelPath};
 
 use crate::figures::Set;
 use crate::measure::{Done, line, median};
 
-/// Prints `memcpy`, `sha256` and, for compressed sets, `decode` and `encode`.
+/// Prints `memcpy`, `sha256`, for uncompressed sets `mapcopy` (each file mapped, copied once and unmapped), and for
+/// compressed ones `decode` and `encode`.
 pub(crate) fn measure(set: &Set, runs: usize) -> Result<()> {
     let (files, codec) = shards(set)?;
     let plain = decode_all(&files, codec)?;
@@ -31,7 +32,9 @@ pub(crate) fn measure(set: &Set, runs: usize) -> Result<()> {
             std::hint::black_box(sha256(bytes));
         }
     });
-    if codec != Codec::None {
+    if codec == Codec::None {
+        map_copy(set, runs)?;
+    } else {
         rate(set, "decode", runs, total(&plain), &files, || {
             let (mut decoder, mut out) = (Decoder::new(), AlignedBuf::default());
             move |bytes: &Buf| {
@@ -50,6 +53,22 @@ pub(crate) fn measure(set: &Set, runs: usize) -> Result<()> {
             }
         });
     }
+    Ok(())
+}
+
+fn map_copy(set: &Set, runs: usize) -> Result<()> {
+    let root = set.root()?;
+    let paths = set.train()?.shards(0).map(|shard| Ok(shard?.path)).collect::<Result<Vec<_>>>()?;
+    let bytes = paths.iter().filter_map(|path| root.len(path).ok()).sum();
+    rate(set, "mapcopy", runs, bytes, &paths, || {
+        let (root, mut target) = (Arc::clone(&root), AlignedBuf::default());
+        move |path: &RelPath| {
+            target.clear();
+            if let Ok(file) = root.read(path) {
+                let _ = target.extend_from_slice(&file);
+            }
+        }
+    });
     Ok(())
 }
 
@@ -74,18 +93,15 @@ fn decode_all(files: &[Buf], codec: Codec) -> Result<Vec<Buf>> {
 }
 
 /// Runs `work` on all items, split over the cores by turns, each with state of its own.
-fn rate<W>(
+fn rate<T: Sync, W: FnMut(&T)>(
     set: &Set,
     what: &str,
     runs: usize,
     bytes: u64,
-    items: &[Buf],
+    items: &[T],
     make: impl Fn() -> W + Sync,
-) where
-    W: FnMut(&Buf),
-{
+) {
     let threads = default_threads();
-    let items: Arc<[Buf]> = items.into();
     let mut seconds = Vec::new();
     for _ in 0..runs.max(3) {
         let next = std::sync::atomic::AtomicUsize::new(0);

@@ -139,12 +139,17 @@ pub struct Filler {
     checked: Option<Arc<Object>>,
     lanes: Vec<Lane>,
     pipeline: Pipeline<Job, Result<Done>>,
+    /// Puts stored shards on the disk while others are encoded.
+    syncing: Pipeline<RelPath, Result<()>>,
     journal: Option<(RelPath, Box<dyn Journal>)>,
     /// The dataset was made for this filler and goes with it.
     created: bool,
     failed: bool,
     written: Written,
 }
+
+/// Threads that put shards on the disk.
+const SYNC_THREADS: usize = 2;
 
 /// What a filler has of one split.
 struct Lane {
@@ -212,6 +217,14 @@ impl Filler {
                 }
             })
         };
+        let syncing = {
+            let root = Arc::clone(&root);
+            // Waiting for the disk takes no core; shards that wait for it take no memory.
+            Pipeline::new(options.threads.min(SYNC_THREADS), usize::MAX, move || {
+                let root = Arc::clone(&root);
+                move |path: RelPath| Ok(root.persist(&path)?)
+            })
+        };
         Ok(Self {
             root,
             info,
@@ -221,6 +234,7 @@ impl Filler {
             checked: None,
             lanes: Vec::new(),
             pipeline,
+            syncing,
             journal: None,
             created: false,
             failed: false,
@@ -345,6 +359,7 @@ impl Filler {
         self.written.bytes += bytes;
         let Some(of_split) = self.lanes.get_mut(lane) else { return Ok(()) };
         let line = journal_line(of_split.split, &entry);
+        entry.files.iter().for_each(|file| self.syncing.submit(file.path.clone()));
         of_split.done.push(entry);
         if let Some((_, journal)) = &mut self.journal {
             journal.append(line.as_bytes())?;
@@ -365,17 +380,14 @@ impl Filler {
         while !self.pipeline.is_empty() {
             self.collect()?;
         }
-        let (root, threads) = (Arc::clone(&self.root), self.options.threads);
+        while let Some(synced) = self.syncing.next_result() {
+            synced.and_then(|r| r)?;
+        }
+        let root = Arc::clone(&self.root);
         let algorithms = self.info.algorithms.clone();
         let mut updates = Vec::new();
         for lane in self.lanes.iter().filter(|lane| !lane.done.is_empty()) {
-            let fresh = publish::write_fresh(
-                root.as_ref(),
-                &lane.folder,
-                &lane.done,
-                &algorithms,
-                threads,
-            )?;
+            let fresh = publish::write_fresh(root.as_ref(), &lane.folder, &lane.done, &algorithms)?;
             if self.relative.is_root() {
                 updates.extend(fresh);
             } else {

@@ -23,7 +23,6 @@ use super::super::reader::{check_file, checksums, root_document};
 use super::list::{FileInfo, ListPointer, ShardEntry, ShardsList};
 use super::tree::file_error;
 use crate::error::{Error, Place, Result};
-use crate::exec::for_each;
 
 /// How long to wait for another writer that is publishing.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,7 +57,7 @@ fn pointer_to(
     ListPointer { file, examples: list.counted(), shards: list.counted_shards() }
 }
 
-/// Writes the lists of the fresh folders below `top` that hold `shards`, and syncs shards, lists and folders.
+/// Writes the lists of the fresh folders below `top` that hold `shards`, which are synced, and syncs lists and folders.
 ///
 /// Returns the pointers to the lists directly below `top`, in order of their first shard.
 ///
@@ -69,15 +68,12 @@ pub fn write_fresh(
     top: &RelPath,
     shards: &[ShardEntry],
     algorithms: &[Algorithm],
-    threads: usize,
 ) -> Result<Vec<ListPointer>> {
     // Folders in order of their first shard; children before parents by depth.
     let mut folders: Vec<RelPath> = Vec::new();
     let mut own: BTreeMap<RelPath, Vec<&ShardEntry>> = BTreeMap::new();
-    let mut files = Vec::new();
     for shard in shards {
         let Some(file) = shard.files.first() else { continue };
-        files.push(file.path.clone());
         let mut folder = file.path.parent();
         own.entry(folder.clone().unwrap_or_default()).or_default().push(shard);
         while let Some(here) = folder.filter(|f| f.starts_with(top) && f != top) {
@@ -87,7 +83,6 @@ pub fn write_fresh(
             }
         }
     }
-    for_each(&files, threads, |path| Ok(root.persist(path)?))?;
     let order: BTreeMap<RelPath, usize> =
         folders.iter().cloned().enumerate().map(|(n, f)| (f, n)).collect();
     let mut deepest = folders.clone();
