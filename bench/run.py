@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import chart
 import machine
 import make_data
 import options
@@ -30,7 +31,7 @@ def main() -> None:
     parser = options.parser(__doc__)
     parser.add_argument("--runs", type=int, default=3, help="runs of each mode")
     parser.add_argument("--sedpack-only", action="store_true", help="measure one side alone")
-    parser.add_argument("--output", type=Path, help="also write the report to this file")
+    parser.add_argument("--output", type=Path, help="also write the report to this file, and a chart beside it")
     chosen = parser.parse_args()
     command = shlex.split(os.environ.get("PACKSTONE_BENCH", ""))
     if not command and not chosen.sedpack_only:
@@ -53,6 +54,8 @@ def main() -> None:
     print(report, end="")
     if chosen.output:
         chosen.output.write_text(report, encoding="utf-8")
+        picture = chart.svg(sedpack, packstone)
+        chosen.output.with_suffix(".svg").write_text(picture, encoding="utf-8")
 
 
 def measure(command: list[str]) -> list[dict[str, Any]]:

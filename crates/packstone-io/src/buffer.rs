@@ -14,7 +14,8 @@ use crate::error::IoError;
 /// Alignment in bytes that every [`AlignedBuf`] starts at, at least.
 const ALIGNMENT: usize = 64;
 const MAP_FROM: usize = 128 << 10;
-const HUGE_FROM: usize = 2 << 20;
+/// The size of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// Immutable bytes, cheap to clone and to slice, over a vector, a file map or a pooled buffer.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -107,11 +108,16 @@ impl Store {
             let skip = block.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
             return Ok(Store::Heap { block, skip });
         }
+        // The kernel lays only whole multiples out so that huge pages fit.
+        let capacity = match capacity.checked_next_multiple_of(HUGE_PAGE) {
+            Some(rounded) if capacity >= HUGE_PAGE => rounded,
+            _ => capacity,
+        };
         let map = MmapOptions::new()
             .len(capacity)
             .map_anon()
             .map_err(|e| IoError::os("allocate", format!("{capacity} bytes"), e))?;
-        if capacity >= HUGE_FROM {
+        if capacity >= HUGE_PAGE {
             // Advice only: where huge pages are off, ordinary ones serve.
             let _ = map.advise(Advice::HugePage);
         }

@@ -7,8 +7,11 @@ use std::process::Command;
 use crate::{Outcome, python, stage};
 
 pub(crate) fn run(root: &Path, arguments: &[OsString]) -> Outcome {
+    let build = ["build", "--release", "--package", "packstone-bench"];
+    stage::run("build", &mut stage::cargo(root, &build))?;
     let python = stage::timed("python packages", || python::environment(root))?;
     let mut bench = Command::new(python);
     bench.current_dir(root).arg("bench/run.py").args(arguments);
+    bench.env("PACKSTONE_BENCH", root.join("target/release/packstone-bench"));
     stage::run("bench", &mut bench)
 }

@@ -1,109 +1,152 @@
 //! Batches of one size across shard borders.
 //!
-//! Which rows make a batch is decided where batches are taken, in order; copying them together is done ahead on threads,
-//! as decoding is. Each row is copied once, from the map or the decoded shard into the batch.
+//! ```text
+//! shard 0 │▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒  ░░░░│   ▒ whole batches: copied by the thread that decoded the shard
+//! shard 1 │░░░░░░░░  ▒▒▒▒▒▒▒▒▒▒▒▒│        ░ parts of a batch that crosses a border: copied where batches are taken
+//! ```
+//!
+//! Where batches start follows from the index of a shard's first sample, so threads need not wait for each other. Each
+//! row is copied once, from the map or the decoded shard into the batch, and a shard that holds whole batches only is let
+//! go before they are taken.
 
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use packstone_io::BufferPool;
 
-use super::scan::{Decoded, Shards};
+use super::scan::{Decoded, Mapped, Shards};
 use super::shuffle::Mixer;
 use crate::error::{Error, Result};
-use crate::exec::Pipeline;
 use crate::model::{Batch, BatchBuilder, Finding, Schema};
 
-/// Rows of decoded shards that make a batch, in order.
-type Parts = Vec<(Arc<Batch>, Range<usize>)>;
+/// What a shard gives to the batches.
+pub(super) enum Piece {
+    /// A batch of its own.
+    Whole(Batch),
+    /// Rows that go together with others.
+    Part(Arc<Batch>, Range<usize>),
+}
+
+/// Cuts shards at the borders of batches.
+#[derive(Clone)]
+pub(super) struct Cutter {
+    /// Fields, rows and memory of a batch.
+    pub(super) schema: Arc<Schema>,
+    pub(super) size: usize,
+    pub(super) pool: BufferPool,
+    /// The sample that the first batch starts with; `None` where shards do not come in order.
+    pub(super) start: Option<u64>,
+}
+
+impl Cutter {
+    fn builder(&self) -> Result<BatchBuilder> {
+        BatchBuilder::new(Arc::clone(&self.schema), self.size, self.pool.clone())
+    }
+
+    /// The pieces of a shard, in order.
+    pub(super) fn cut(&self, decoded: Decoded) -> Result<Vec<Piece>> {
+        let Decoded { shard, batch, rows } = decoded;
+        let Some(start) = self.start else {
+            return Ok(vec![Piece::Part(Arc::new(batch), rows)]);
+        };
+        let size = self.size as u64;
+        let before = shard.first.saturating_add(rows.start as u64).saturating_sub(start) % size;
+        // Rows up to the first border; all where none lies inside.
+        let head = usize::try_from(size - before).unwrap_or(usize::MAX) % self.size;
+        let head = rows.start.saturating_add(head).min(rows.end);
+        let wholes = (rows.end - head) / self.size;
+        let tail = head + wholes * self.size;
+        let mut built = VecDeque::with_capacity(wholes);
+        if wholes > 0 {
+            let mut builder = self.builder()?;
+            for number in 0..wholes {
+                let from = head + number * self.size;
+                builder.push(&batch, from..from + self.size)?;
+                built.push_back(Piece::Whole(builder.finish()?));
+            }
+        }
+        let batch = Arc::new(batch);
+        let part =
+            |rows: Range<usize>| (!rows.is_empty()).then(|| Piece::Part(Arc::clone(&batch), rows));
+        Ok(part(rows.start..head).into_iter().chain(built).chain(part(tail..rows.end)).collect())
+    }
+}
+
+/// Where the rows of batches come from.
+pub(super) enum Source {
+    /// Shard after shard.
+    Ordered(Mapped<Vec<Piece>>),
+    /// Through a buffer that mixes them.
+    Mixed(Shards, Mixer),
+}
 
 /// Batches of one size, see [`Scan::batches`](super::Scan::batches).
 pub struct Batches {
-    shards: Shards,
-    copying: Pipeline<Parts, Result<Batch>>,
+    source: Source,
+    pieces: VecDeque<Piece>,
+    /// Rows that wait for others to make a batch.
+    joining: BatchBuilder,
     size: usize,
-    current: Option<(Arc<Batch>, Range<usize>)>,
-    mixer: Option<Mixer>,
-    /// What ended the shards, to be told after the batches before it.
+    /// What ended the shards, to be told after the batch before it.
     failed: Option<Error>,
-    ended: bool,
 }
 
 impl Batches {
-    pub(super) fn new(
-        shards: Shards,
-        schema: Arc<Schema>,
-        size: usize,
-        threads: usize,
-        mixer: Option<Mixer>,
-    ) -> Self {
-        let window = threads + 1;
-        let pool = BufferPool::new((window + 2).saturating_mul(schema.fields.len()));
-        let copying = Pipeline::new(threads, window, || {
-            let (schema, pool) = (Arc::clone(&schema), pool.clone());
-            let builder: Mutex<Option<BatchBuilder>> = Mutex::default();
-            move |parts: Parts| {
-                let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
-                let builder = match builder.as_mut() {
-                    Some(builder) => builder,
-                    None => {
-                        builder.insert(BatchBuilder::new(Arc::clone(&schema), size, pool.clone())?)
-                    }
-                };
-                for (batch, rows) in parts {
-                    builder.push(&batch, rows)?;
-                }
-                builder.finish()
-            }
-        });
-        Self { shards, copying, size, current: None, mixer, failed: None, ended: false }
+    pub(super) fn new(source: Source, cutter: &Cutter) -> Result<Self> {
+        let joining = cutter.builder()?;
+        let pieces = VecDeque::new();
+        Ok(Self { source, pieces, joining, size: cutter.size, failed: None })
     }
 
     /// What was noticed so far and is no error.
     pub fn take_notes(&mut self) -> Vec<Finding> {
-        self.shards.take_notes()
+        match &mut self.source {
+            Source::Ordered(pieces) => pieces.take_notes(),
+            Source::Mixed(shards, _) => shards.take_notes(),
+        }
     }
 
-    /// Chooses the rows of the next batch; fewer than its size only at the end.
-    fn choose(&mut self, parts: &mut Parts) -> Result<()> {
-        let mut rows = 0;
-        while rows < self.size {
-            if let Some(mixer) = &mut self.mixer {
-                let Some((batch, row)) = mixer.next(&mut self.shards)? else { break };
-                parts.push((batch, row..row + 1));
-                rows += 1;
-                continue;
+    /// The next piece; `None` at the end.
+    fn piece(&mut self) -> Result<Option<Piece>> {
+        let shards = match &mut self.source {
+            Source::Mixed(shards, mixer) => {
+                let drawn = mixer.next(shards)?;
+                return Ok(drawn.map(|(batch, row)| Piece::Part(batch, row..row + 1)));
             }
-            let Some((batch, left)) = &mut self.current else {
-                let Some(Decoded { batch, rows, .. }) = self.shards.next().transpose()? else {
-                    break;
-                };
-                self.current = Some((Arc::new(batch), rows));
-                continue;
-            };
-            let end = left.end.min(left.start.saturating_add(self.size - rows));
-            rows += end - left.start;
-            parts.push((Arc::clone(batch), left.start..end));
-            left.start = end;
-            if left.start >= left.end {
-                self.current = None;
+            Source::Ordered(shards) => shards,
+        };
+        while self.pieces.is_empty() {
+            match shards.next().transpose()? {
+                Some(pieces) => self.pieces = pieces.into(),
+                None => return Ok(None),
             }
         }
-        self.ended = rows < self.size;
-        Ok(())
+        Ok(self.pieces.pop_front())
     }
 
-    fn refill(&mut self) {
-        while !self.ended && self.copying.has_room() {
-            let mut parts = Parts::new();
-            if let Err(error) = self.choose(&mut parts) {
-                self.failed = Some(error);
-                self.ended = true;
-            }
-            if parts.iter().any(|(_, rows)| !rows.is_empty()) {
-                self.copying.submit(parts);
+    /// The next batch; short only at the end or before a fault.
+    fn batch(&mut self) -> Result<Option<Batch>> {
+        while self.joining.rows() < self.size {
+            match self.piece()? {
+                Some(Piece::Whole(batch)) if self.joining.rows() == 0 => return Ok(Some(batch)),
+                // Only where a shard held fewer samples than its list said.
+                Some(Piece::Whole(batch)) => {
+                    let rows = 0..batch.rows();
+                    self.pieces.push_front(Piece::Part(Arc::new(batch), rows));
+                }
+                Some(Piece::Part(batch, rows)) => {
+                    let room = self.size - self.joining.rows();
+                    let end = rows.end.min(rows.start.saturating_add(room));
+                    self.joining.push(&batch, rows.start..end)?;
+                    if end < rows.end {
+                        self.pieces.push_front(Piece::Part(batch, end..rows.end));
+                    }
+                }
+                None => break,
             }
         }
+        if self.joining.rows() == 0 { Ok(None) } else { self.joining.finish().map(Some) }
     }
 }
 
@@ -111,10 +154,17 @@ impl Iterator for Batches {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.refill();
-        match self.copying.next_result() {
-            Some(result) => Some(result.and_then(|r| r)),
-            None => self.failed.take().map(Err),
+        if let Some(error) = self.failed.take() {
+            return Some(Err(error));
+        }
+        match self.batch() {
+            Ok(batch) => batch.map(Ok),
+            Err(error) if self.joining.rows() > 0 => {
+                // The samples before a fault are delivered first.
+                self.failed = Some(error);
+                Some(self.joining.finish())
+            }
+            Err(error) => Some(Err(error)),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use packstone_container::Limits;
 use packstone_io::{BufferPool, Kind};
 
-use super::batches::Batches;
+use super::batches::{Batches, Cutter, Source};
 use super::shuffle::Mixer;
 use crate::error::{Error, Place, Result};
 use crate::exec::{Pipeline, default_threads};
@@ -162,13 +162,21 @@ impl Scan {
             Some(fields) => Arc::new(self.collection.schema().project(fields)),
             None => Arc::clone(self.collection.schema()),
         };
-        let mixer = match self.shuffle {
+        // Enough for all batches of the shards in flight, unless these are very large.
+        let buffers = (self.window + 2).saturating_mul(schema.fields.len()).saturating_mul(64);
+        let start = self.shuffle.is_none().then_some(self.range.start);
+        let cutter = Cutter { schema, size, pool: BufferPool::new(buffers), start };
+        let source = match self.shuffle {
             // The shards have the seed itself.
-            Some((seed, buffer)) if buffer > 1 => Some(Mixer::new(Random::new(!seed), buffer)),
-            _ => None,
+            Some((seed, buffer)) if buffer > 1 => {
+                Source::Mixed(self.shards(), Mixer::new(Random::new(!seed), buffer))
+            }
+            _ => {
+                let cutter = cutter.clone();
+                Source::Ordered(self.map_shards(move |decoded| cutter.cut(decoded)))
+            }
         };
-        let threads = self.threads;
-        Ok(Batches::new(self.shards(), schema, size, threads, mixer))
+        Batches::new(source, &cutter)
     }
 }
 
