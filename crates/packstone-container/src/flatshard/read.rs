@@ -138,6 +138,9 @@ pub fn read_rows(
     Ok((index, count))
 }
 
+/// Examples whose first bytes are asked for at once.
+const AHEAD: usize = 32;
+
 struct Reader<'a> {
     bytes: &'a [u8],
     /// The vtable read last: nearly all tables of a file share one.
@@ -157,6 +160,19 @@ impl<'a> Reader<'a> {
         Ok(Self { bytes, vtable: usize::MAX, shape: (0, 0) })
     }
 
+    /// Reads a byte of each of the coming examples. They lie far apart in a large shard; asked for at once, their cache
+    /// lines and pages arrive together instead of one after another.
+    fn touch(&self, list: usize, rows: impl Iterator<Item = usize>) {
+        let first = |number: usize| {
+            let at = list.saturating_add(number.saturating_mul(4));
+            let step = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<4>())?;
+            let step = usize::try_from(u32::from_le_bytes(*step)).ok()?;
+            self.bytes.get(at.saturating_add(step)).copied()
+        };
+        let seen = rows.fold(0u8, |seen, number| seen ^ first(number).unwrap_or(0));
+        std::hint::black_box(seen);
+    }
+
     /// Where the list of examples starts, and how many there are.
     fn examples(&mut self) -> Result<(usize, usize), FlatError> {
         let shard = self.follow(0, "the root table")?;
@@ -170,7 +186,7 @@ impl<'a> Reader<'a> {
         wanted: usize,
         attributes: usize,
         count: usize,
-        rows: impl Iterator<Item = usize>,
+        rows: impl Iterator<Item = usize> + Clone,
     ) -> Result<Index, FlatError> {
         let len = self.bytes.len();
         // Each value needs at least its entry in a vector, so this bounds what is allocated below.
@@ -179,7 +195,11 @@ impl<'a> Reader<'a> {
         let overlap = |found| FlatError::Overlap { found, len };
         let mut spans = Vec::with_capacity(values.ok_or_else(|| overlap(u64::MAX))?);
         let mut sum = 0u64;
-        for number in rows {
+        let mut ahead = rows.clone();
+        for (turn, number) in rows.enumerate() {
+            if turn % AHEAD == 0 {
+                self.touch(list, ahead.by_ref().take(AHEAD));
+            }
             let example = self.follow(list + number * 4, "an example")?;
             let (list, found) = self.vector_of(example, 4, "the attributes")?.unwrap_or_default();
             if found != attributes {
