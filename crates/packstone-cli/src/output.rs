@@ -99,7 +99,9 @@ impl Out {
         self.line.clear();
         write_to(&mut self.line, value, &Style::COMPACT);
         self.line.push('\n');
-        self.sink.write_all(self.line.as_bytes()).map_err(Failure::Output)
+        let line =
+            if self.terminal { sanitize::escape_json(&self.line) } else { (&self.line).into() };
+        self.sink.write_all(line.as_bytes()).map_err(Failure::Output)
     }
 
     /// Writes a report of the library as one versioned JSON line of type `kind`.
@@ -111,6 +113,12 @@ impl Out {
     pub(crate) fn summary(&mut self, command: &str, report: Value) -> Result<(), Failure> {
         let head = [("type", "summary".into()), ("command", command.into())];
         self.json(&Value::Object(restated(head, report)))
+    }
+
+    /// Writes finished JSON lines.
+    pub(crate) fn json_lines(&mut self, lines: &str) -> Result<(), Failure> {
+        let lines = if self.terminal { sanitize::escape_json(lines) } else { lines.into() };
+        self.sink.write_all(lines.as_bytes()).map_err(Failure::Output)
     }
 
     /// Writes bytes as they are.

@@ -111,7 +111,7 @@ impl Lines {
         for (index, sample, hashes) in shard.samples() {
             self.line.clear();
             self.spell(index, &path, sample, hashes);
-            out.raw(self.line.as_bytes())?;
+            out.json_lines(&self.line)?;
         }
         Ok(())
     }

@@ -43,9 +43,35 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// JSON lines with those characters as `\uXXXX`, which means the same to whoever reads them as JSON.
+pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
+    let hostile = |c: char| c != '\n' && is_hostile(c);
+    if !text.contains(hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if hostile(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_lines_keep_their_meaning() {
+        assert_eq!(escape_json("{\"a\":\"x\u{202e}y\u{9b}\"}\n"), "{\"a\":\"x\\u202ey\\u009b\"}\n");
+        assert_eq!(escape_json("\u{e0001}"), "\\udb40\\udc01");
+    }
 
     #[test]
     fn plain_text_of_any_script_stays() {

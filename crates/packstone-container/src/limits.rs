@@ -16,7 +16,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { decoded_bytes: 8 << 30, depth: 128, document_bytes: 1 << 30, entries: 1 << 32 }
+        Self { decoded_bytes: 4 << 30, depth: 128, document_bytes: 1 << 30, entries: 1 << 32 }
     }
 }
 

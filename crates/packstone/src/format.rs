@@ -236,7 +236,7 @@ pub struct Written {
 /// How to check a dataset.
 #[derive(Clone, Debug, Default)]
 pub struct AuditOptions {
-    /// Structure, sizes and counts only: no hashing and no decoding.
+    /// Structure, counts of lists and presence of files only: no hashing and no decoding.
     pub quick: bool,
     /// Recorded checksums of the root document, in hex.
     pub expect: Vec<String>,
@@ -309,6 +309,8 @@ pub struct RepairOptions {
 /// What a repair did.
 #[derive(Clone, Debug, Default)]
 pub struct RepairReport {
+    /// Files of a publication that was cut off, now complete.
+    pub completed: Vec<String>,
     /// What was salvaged, by file, with its samples.
     pub salvaged: Vec<(String, u64)>,
     /// What could not be used and why.

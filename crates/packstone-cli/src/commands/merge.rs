@@ -47,14 +47,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
             "command": "merge",
             "samples": written.samples,
             "shards": written.shards,
-            "bytes": written.bytes,
         }))?;
     } else {
         out.line(format!(
-            "merged {} in {}, {}",
-            units::counted(written.samples, "sample"),
-            units::counted(written.shards, "shard"),
-            units::size(written.bytes)
+            "merged {} in {}",
+            units::counted(written.samples, "new sample"),
+            units::counted(written.shards, "shard")
         ))?;
     }
     Ok(Exit::Clean)

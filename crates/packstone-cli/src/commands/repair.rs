@@ -47,6 +47,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
 
 fn print(args: &Args, report: &RepairReport, out: &mut Out) -> Outcome<()> {
     let would = if args.dry_run { "would be " } else { "" };
+    for file in &report.completed {
+        let what = out.paint(Paint::Green, format!("{would}completed"));
+        out.line(format!("{what} {} (a publication was cut off)", out.data(file)))?;
+    }
     for (file, samples) in &report.salvaged {
         let what = out.paint(Paint::Green, format!("{would}salvaged"));
         out.line(format!("{what} {} ({})", out.data(file), units::counted(*samples, "sample")))?;
@@ -67,6 +71,9 @@ fn print(args: &Args, report: &RepairReport, out: &mut Out) -> Outcome<()> {
 }
 
 fn print_json(args: &Args, report: &RepairReport, out: &mut Out) -> Outcome<()> {
+    for file in &report.completed {
+        out.json(&json!({ "type": "completed", "file": file }))?;
+    }
     for (file, samples) in &report.salvaged {
         out.json(&json!({ "type": "salvaged", "file": file, "samples": *samples }))?;
     }
@@ -81,6 +88,7 @@ fn print_json(args: &Args, report: &RepairReport, out: &mut Out) -> Outcome<()> 
         "schema_version": 1,
         "command": "repair",
         "dry_run": args.dry_run,
+        "completed": report.completed.len(),
         "salvaged": report.salvaged.len(),
         "samples": samples(report),
         "removed": report.removed.len(),

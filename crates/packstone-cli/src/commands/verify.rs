@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Compare with these recorded checksums of the root document, in hex.
     #[arg(long, value_name = "HASH", num_args = 1..)]
     expect: Vec<String>,
-    /// Check structure, sizes and counts only: no hashing and no decoding.
+    /// Check structure, counts of lists and that no file is missing or empty: no hashing and no decoding.
     #[arg(long)]
     quick: bool,
     #[command(flatten)]

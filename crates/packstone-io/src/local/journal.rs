@@ -25,7 +25,8 @@ pub(super) fn start(root: &OwnedFd, path: &RelPath) -> Result<LocalJournal, IoEr
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(&folder, path.name(), flags, Mode::from_raw_mode(0o666))
         .map_err(fault)?;
-    rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive).map_err(fault)?;
+    // Somebody may just be looking whether it is held; that takes no time.
+    rustix::fs::flock(&fd, FlockOperation::LockExclusive).map_err(fault)?;
     Ok(LocalJournal { file: File::from(fd), path: path.clone() })
 }
 

@@ -165,7 +165,10 @@ fn twenty_kills_lose_nothing_that_was_published_and_no_complete_shard() {
         interrupted += usize::from(on_disk.len() > now.len());
         let report = Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
         assert!(report.left.is_empty(), "{place}: {:?}", report.left);
-        assert_eq!(report.salvaged.len(), on_disk.len() - now.len(), "{place}");
+        // A publication that had begun is completed; else each shard comes back on its own.
+        if report.completed.is_empty() {
+            assert_eq!(report.salvaged.len(), on_disk.len() - now.len(), "{place}");
+        }
         // Every file that is there is a complete shard, and listed.
         before = listed(&root);
         assert_eq!(before, on_disk, "{place}");

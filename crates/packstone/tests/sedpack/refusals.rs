@@ -397,17 +397,17 @@ fn fb_shards_end_before_a_million_tables_and_two_gibibytes() {
     let count = 1_200_000;
     let column = Column::dense(Buf::from(vec![0; count]), 1, count).unwrap();
     let narrow = Batch::new(schema(vec![x(DType::UInt8, &[])]), count, vec![column]).unwrap();
-    let rows = rows_of(&mut Rotation::new(i64::MAX, 1, true), &narrow);
+    let rows = rows_of(&mut Rotation::new(i64::MAX, 1, true, false), &narrow);
     assert!(rows.iter().all(|n| 1 + n * 2 < 1_000_000), "{rows:?}");
     assert_eq!((rows.iter().sum::<u64>(), rows.len()), (count as u64, 3));
-    let rows = rows_of(&mut Rotation::new(i64::MAX, 1, false), &narrow);
+    let rows = rows_of(&mut Rotation::new(i64::MAX, 1, false, false), &narrow);
     assert_eq!(rows, [count as u64], "only fb shards have tables");
     // 100 views of the same 64 MiB: 6.25 GiB of values.
     let width = 64 << 20;
     let column = Column::scattered(Buf::from(vec![0; width]), vec![0; 100], width).unwrap();
     let field = x(DType::UInt8, &[width as u64]);
     let heavy = Batch::new(schema(vec![field]), 100, vec![column]).unwrap();
-    let rows = rows_of(&mut Rotation::new(i64::MAX, 1, true), &heavy);
+    let rows = rows_of(&mut Rotation::new(i64::MAX, 1, true, false), &heavy);
     assert!(rows.iter().all(|n| *n > 0 && n * width as u64 + (1 << 20) < 2 << 30), "{rows:?}");
     assert_eq!(rows.iter().sum::<u64>(), 100);
 }

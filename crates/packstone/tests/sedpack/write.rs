@@ -14,6 +14,7 @@ use packstone::json::{Object, Value};
 use packstone::model::{Batch, Severity};
 use packstone::ops::Scan;
 use packstone::{Limits, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
+use packstone_container::digest::{Algorithm, digest_hex};
 use packstone_io::FaultyRoot;
 use packstone_testkit::{Case, copy_folder, good_cases};
 
@@ -405,20 +406,128 @@ fn a_dropped_writer_takes_back_its_files_or_leaves_them_for_repair() {
     assert!(again.salvaged.is_empty() && again.removed.is_empty());
 }
 
+/// Leaves a root as a writer does that dies between the renames of a publication.
+fn cut_publication(
+    root: &Arc<dyn RootMut>,
+    old: &[(RelPath, Vec<u8>)],
+    new: &[(RelPath, Vec<u8>)],
+) {
+    let text = |b: &[u8]| Value::from(String::from_utf8(b.to_vec()).unwrap());
+    let files = new.iter().map(
+        |(path, bytes)| packstone_container::json!({ "path": path.as_str(), "text": text(bytes) }),
+    );
+    let before = digest_hex(Algorithm::Sha256, &old.last().unwrap().1);
+    let files: Vec<Value> = files.collect();
+    let intent = packstone_container::json!({ "before": before, "files": files }).to_string();
+    let path = RelPath::new(".packstone-publish.json").unwrap();
+    root.replace(&[(path, intent.into_bytes())]).unwrap();
+    root.replace(old).unwrap();
+}
+
 #[test]
-fn repair_takes_a_list_whose_root_was_not_renamed_any_more() {
+fn a_publication_that_was_cut_off_between_its_renames_is_completed() {
+    for turns in [&["", ""][..], &["team/w0", "team/w1"]] {
+        let root: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
+        let source = small(&root, 2);
+        let documents =
+            ["train/team/shards_list.json", "train/shards_list.json", "dataset_info.json"];
+        let texts = |root: &Arc<dyn RootMut>| -> Vec<(RelPath, Vec<u8>)> {
+            let paths = documents.iter().map(|d| RelPath::new(d).unwrap());
+            paths.filter_map(|p| Some((p.clone(), root.read(&p).ok()?.to_vec()))).collect()
+        };
+        let mut states = Vec::new();
+        for name in turns {
+            if name.is_empty() {
+                fill(&root, &source, "", "train", FillerOptions::default()).finish().unwrap();
+            } else {
+                let part = fill(&root, &source, name, "train", FillerOptions::default());
+                part.finish_part(name).unwrap();
+                let options = packstone::format::MergeOptions::default();
+                Sedpack.merge(Arc::clone(&root), &options).unwrap();
+            }
+            states.push(texts(&root));
+        }
+        let whole = values(&open(Arc::clone(&root) as _));
+        for renamed in 0..states[1].len() {
+            let mut old = states[0].clone();
+            old[..renamed].clone_from_slice(&states[1][..renamed]);
+            cut_publication(&root, &old, &states[1]);
+            let report = Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
+            assert_eq!(report.completed.len(), states[1].len());
+            assert_eq!(values(&open(Arc::clone(&root) as _)), whole, "{renamed} of {turns:?}");
+            assert_eq!(findings(Arc::clone(&root) as _), []);
+        }
+    }
+}
+
+#[test]
+fn a_list_that_was_changed_otherwise_is_reported_and_left() {
+    let temp = tempfile::tempdir().unwrap();
+    let bad = packstone_testkit::bad_cases("sedpack");
+    let case = bad.iter().find(|c| c.name == "split_shards_list_changed").unwrap();
+    copy_folder(&case.data, temp.path());
+    let root: Arc<dyn RootMut> = Arc::new(LocalRoot::open(temp.path()).unwrap());
+    let before = findings(Arc::clone(&root) as _);
+    let report = Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
+    let codes: Vec<_> = report.left.iter().map(|f| f.code).collect();
+    assert_eq!(codes, [codes::HASH_MISMATCH]);
+    assert_eq!(findings(root as _), before);
+}
+
+#[test]
+fn a_copy_keeps_each_examples_metadata_to_the_letter() {
+    let source = open(Arc::new(LocalRoot::open(case("fb_multi_split").data).unwrap()));
+    let one = shards(&source, "train")[0].1.slice(0..1).unwrap();
+    let root: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
+    let mut structure = structure_of(&source);
+    structure.examples_per_shard = 100;
+    create(root.as_ref(), Arc::clone(&source.document().schema), &structure, &Object::new())
+        .unwrap();
+    let mut options = FillerOptions::default();
+    options.exact_metadata = true;
+    let mut filler = Filler::open(Arc::clone(&root), &RelPath::root(), options).unwrap();
+    let texts = [r#"{"k":1}"#, "{}", "{}", r#"{"k":1}"#, r#"{"k":1.0}"#, r#"{"k":true}"#];
+    for text in texts {
+        let value = packstone::json::read(text.as_bytes(), &Default::default()).unwrap().value;
+        let batch = one.clone().with_metadata(Arc::new(value.as_object().unwrap().clone()));
+        filler.write("train", &batch).unwrap();
+    }
+    filler.finish().unwrap();
+    let all = shards(&open(root as _), "train");
+    let got = all.iter().flat_map(|(_, batch, m)| {
+        (0..batch.rows()).map(|_| Value::Object(m.as_ref().clone()).to_string())
+    });
+    assert_eq!(got.collect::<Vec<_>>(), texts);
+}
+
+#[test]
+fn a_part_name_serves_once() {
     let root: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
     let source = small(&root, 2);
-    fill(&root, &source, "", "train", FillerOptions::default()).finish().unwrap();
-    let document = RelPath::new("dataset_info.json").unwrap();
-    let old = root.read(&document).unwrap();
-    fill(&root, &source, "", "train", FillerOptions::default()).finish().unwrap();
-    let whole = values(&open(Arc::clone(&root) as _));
-    root.replace(&[(document, old.to_vec())]).unwrap();
-    assert!(!findings(Arc::clone(&root) as _).is_empty());
-    Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
-    assert_eq!(values(&open(Arc::clone(&root) as _)), whole);
-    assert_eq!(findings(root as _), []);
+    drop(fill(&root, &source, "w0", "train", FillerOptions::default().with_keep_partial(true)));
+    assert_eq!(Sedpack.part(Arc::clone(&root), "w0").err().unwrap().code(), codes::PARTS_INVALID);
+    fill(&root, &source, "w1", "train", FillerOptions::default()).finish_part("w1").unwrap();
+    Sedpack.merge(Arc::clone(&root), &packstone::format::MergeOptions::default()).unwrap();
+    assert_eq!(Sedpack.part(Arc::clone(&root), "w1").err().unwrap().code(), codes::PARTS_INVALID);
+    assert!(Sedpack.part(Arc::clone(&root), "w2").is_ok());
+}
+
+#[test]
+fn a_filler_that_failed_publishes_nothing_more() {
+    let memory = MemoryRoot::new();
+    let plain: Arc<dyn RootMut> = Arc::new(memory.clone());
+    let source = small(&plain, 2);
+    for good in 1..12 {
+        let faulty: Arc<dyn RootMut> = Arc::new(FaultyRoot::new(memory.clone(), good));
+        let options = FillerOptions::default().with_threads(0);
+        let mut filler = Filler::open(faulty, &RelPath::root(), options).unwrap();
+        let mut failed = false;
+        for (_, batch, _) in shards(&source, "train").into_iter().cycle().take(20) {
+            failed |= filler.write("train", &batch).is_err();
+        }
+        assert!(failed && filler.finish().is_err(), "after {good} operations");
+        assert_eq!(open(Arc::clone(&plain) as _).collections(), Vec::<String>::new());
+    }
 }
 
 #[test]

@@ -26,6 +26,10 @@ pub const TABLE_LIMIT: u64 = 1_000_000;
 pub const LIBRARY_TEMPORARY: &str = "update_";
 /// Start of the name of a worker's part file in the root.
 pub const PART_PREFIX: &str = "packstone-part-";
+/// Start of its name once it is merged.
+pub const MERGED_PREFIX: &str = "packstone-merged-";
+/// What a publication is about to rename, written before and removed after.
+pub const INTENT: &str = ".packstone-publish.json";
 /// End of the name of a worker's part file.
 pub const PART_SUFFIX: &str = ".json";
 /// Default license of a dataset.

@@ -73,7 +73,15 @@ impl Format for Sedpack {
         schema::check_writable(&plan.schema, structure.shard_type)?;
         collections(plan)?;
         // Within the format everything is kept: values, attribute and shard metadata, and what the dataset says.
-        Ok(Fidelity::default())
+        let mut fidelity = Fidelity::default();
+        for (name, _) in plan.collections.iter().filter(|(_, samples)| *samples == Some(0)) {
+            fidelity.add(
+                "",
+                format!("the collection {name:?} has no samples and is left out"),
+                false,
+            );
+        }
+        Ok(fidelity)
     }
 
     fn create(
@@ -93,7 +101,7 @@ impl Format for Sedpack {
             }
         };
         let seed = options.get("seed").and_then(Value::as_u64);
-        let filler = FillerOptions { seed, ..FillerOptions::default() };
+        let filler = FillerOptions { seed, exact_metadata: true, ..FillerOptions::default() };
         Ok(Box::new(writer::Filler::open_created(root, filler)?))
     }
 
@@ -102,7 +110,11 @@ impl Format for Sedpack {
     }
 
     fn part(&self, root: Arc<dyn RootMut>, name: &str) -> Result<Box<dyn Writer>> {
-        Ok(Box::new(writer::PartFiller::open(root, name, FillerOptions::default())?))
+        Ok(Box::new(writer::PartFiller::open(
+            root,
+            name,
+            FillerOptions { exact_metadata: true, ..FillerOptions::default() },
+        )?))
     }
 
     fn merge(&self, root: Arc<dyn RootMut>, options: &MergeOptions) -> Result<Written> {

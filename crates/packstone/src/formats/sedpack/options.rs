@@ -151,6 +151,9 @@ pub struct FillerOptions {
     pub seed: Option<u64>,
     /// Leaves finished shards for `repair` when the filler is dropped without `finish`, instead of removing them.
     pub keep_partial: bool,
+    /// Ends a shard at any change of metadata, so that a copy keeps each example's own to the letter. The original, and the
+    /// default, let examples without metadata, and equal numbers of another type, join the shard.
+    pub exact_metadata: bool,
     /// How long to wait for another writer that is publishing.
     pub patience: std::time::Duration,
 }
@@ -163,6 +166,7 @@ impl Default for FillerOptions {
             window: threads + 2,
             seed: None,
             keep_partial: false,
+            exact_metadata: false,
             patience: super::parts::publish::PATIENCE,
         }
     }

@@ -157,6 +157,8 @@ struct Lane {
     folder: RelPath,
     rotation: Rotation,
     names: Names,
+    /// Shards that were handed out, stored or not.
+    begun: Vec<RelPath>,
     done: Vec<ShardEntry>,
 }
 
@@ -262,22 +264,31 @@ impl Filler {
     /// # Errors
     /// `unknown_split`; `value_invalid`, then nothing of the batch is taken. Faults of shards that are stored meanwhile.
     pub fn write(&mut self, split: &str, batch: &Batch) -> Result<()> {
-        if self.failed {
-            return Err(invalid(
-                "expected a filler without a failure, found one that failed before".to_owned(),
-            ));
-        }
+        self.check_failed()?;
         let lane = self.lane(split)?;
         self.check_metadata(batch)?;
         let batch = self.acceptor.accept(batch)?;
+        // From here on rows are taken: a fault leaves a hole, so nothing more is written or published.
+        self.take(lane, &batch).inspect_err(|_| self.failed = true)
+    }
+
+    fn take(&mut self, lane: usize, batch: &Batch) -> Result<()> {
         let mut full = Vec::new();
         if let Some(lane) = self.lanes.get_mut(lane) {
-            lane.rotation.push(&batch, |shard| {
+            lane.rotation.push(batch, |shard| {
                 full.push(shard);
                 Ok(())
             })?;
         }
         full.into_iter().try_for_each(|shard| self.store(lane, shard))
+    }
+
+    fn check_failed(&self) -> Result<()> {
+        if self.failed {
+            let message = "expected a filler without a failure, found one that failed before";
+            return Err(invalid(message.to_owned()));
+        }
+        Ok(())
     }
 
     /// What lists could not say of the examples is refused: the original turns `NaN` into `null`.
@@ -308,14 +319,15 @@ impl Filler {
         }
         let folder = RelPath::new(name).unwrap_or_default().below(&self.relative);
         let fb = self.info.shard_type == ShardType::Fb;
-        let rotation =
-            Rotation::new(self.info.examples_per_shard, self.info.schema.fields.len(), fb);
+        let (attributes, exact) = (self.info.schema.fields.len(), self.options.exact_metadata);
+        let rotation = Rotation::new(self.info.examples_per_shard, attributes, fb, exact);
         let seed = self.options.seed.map(|seed| seed.wrapping_add(self.lanes.len() as u64));
         self.lanes.push(Lane {
             split: name,
             folder,
             rotation,
             names: Names::new(seed),
+            begun: Vec::new(),
             done: Vec::new(),
         });
         Ok(self.lanes.len() - 1)
@@ -345,6 +357,7 @@ impl Filler {
         let path = RelPath::new(&path).map_err(|why| {
             Error::new(Kind::Invalid, codes::PATH_ESCAPE, Place::file(&path), why.to_string())
         })?;
+        of_split.begun.push(path.clone());
         self.pipeline.submit(Job { lane, path, shard });
         Ok(())
     }
@@ -373,6 +386,7 @@ impl Filler {
     /// # Errors
     /// `Conflict`, `Io`; then nothing is published.
     pub fn finish(mut self) -> Result<(Written, Vec<ListPointer>)> {
+        self.check_failed()?;
         for lane in 0..self.lanes.len() {
             let rest = self.lanes.get_mut(lane).and_then(|l| l.rotation.finish());
             rest.map_or(Ok(()), |shard| self.store(lane, shard))?;
@@ -452,16 +466,10 @@ impl Filler {
     /// Takes back what was stored and never published.
     fn discard(&mut self) {
         // Best effort: what cannot be removed stays unlisted, and `repair` knows it.
-        while let Some(result) = self.pipeline.next_result() {
-            if let Ok(Ok(done)) = result
-                && let Some(lane) = self.lanes.get_mut(done.lane)
-            {
-                lane.done.push(done.entry);
-            }
-        }
+        while self.pipeline.next_result().is_some() {}
         for lane in &self.lanes {
-            let mut folders = Vec::new();
-            for path in lane.done.iter().flat_map(|e| &e.files).map(|f| &f.path) {
+            let mut folders = vec![lane.folder.clone()];
+            for path in &lane.begun {
                 let _ = self.root.remove(path);
                 let mut folder = path.parent();
                 while let Some(here) = folder.filter(|f| !f.is_root()) {
@@ -536,9 +544,11 @@ impl PartFiller {
     /// Writes below `<split>/<name>`; the name may be a path of several folders.
     ///
     /// # Errors
-    /// As for [`Filler::open`]; `path_escape` where the name leads elsewhere.
+    /// As for [`Filler::open`]; `path_escape` where the name leads elsewhere; `parts_invalid` where somebody used it
+    /// before, finished or not.
     pub fn open(root: Arc<dyn RootMut>, name: &str, options: FillerOptions) -> Result<Self> {
         let relative = merge::part_folder(name)?;
+        merge::check_unused(root.as_ref(), name)?;
         Ok(Self { filler: Filler::open(root, &relative, options)?, name: name.to_owned() })
     }
 }

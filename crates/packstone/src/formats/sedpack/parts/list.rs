@@ -56,7 +56,10 @@ impl FileInfo {
 }
 
 /// A path as documents spell it.
-fn path(at: At<'_>, place: &Place) -> Result<RelPath> {
+///
+/// # Errors
+/// `schema_invalid`, `path_escape`.
+pub fn path(at: At<'_>, place: &Place) -> Result<RelPath> {
     let text = at.str().map_err(|e| shape_error(e, place))?;
     RelPath::new(text).map_err(|why| {
         let message = format!("expected a path below the dataset, found {text:?}: {why}");

@@ -15,7 +15,7 @@ use packstone_io::{Kind, RelPath, RootMut};
 
 use super::super::codes;
 use super::super::document::DatasetInfo;
-use super::super::layout::{PART_PREFIX, PART_SUFFIX};
+use super::super::layout::{MERGED_PREFIX, PART_PREFIX, PART_SUFFIX, SPLITS};
 use super::super::reader::read_info;
 use super::fields::{self, Notes, shape_error};
 use super::list::ListPointer;
@@ -57,6 +57,36 @@ pub fn part_path(name: &str) -> Result<RelPath> {
     let flat = part_folder(name)?.as_str().replace('/', "--");
     let file = format!("{PART_PREFIX}{flat}{PART_SUFFIX}");
     RelPath::new(&file).map_err(|why| invalid(Place::file(&file), why.to_string()))
+}
+
+/// Checks that nothing was ever written under a part name: a worker that died leaves shards there, which `repair` lists.
+///
+/// # Errors
+/// `parts_invalid`.
+pub fn check_unused(root: &dyn packstone_io::Root, name: &str) -> Result<()> {
+    let folder = part_folder(name)?;
+    let used = |what: &RelPath| {
+        let message = format!("expected a part name that nobody used, found {what}");
+        Err(Error::new(Kind::Exists, codes::PARTS_INVALID, Place::file(what), message))
+    };
+    for path in [part_path(name)?, merged_path(&part_path(name)?)] {
+        if root.len(&path).is_ok() {
+            return used(&path);
+        }
+    }
+    for split in SPLITS {
+        let folder = RelPath::new(split).unwrap_or_default().below(&folder);
+        if root.list(&folder).is_ok_and(|entries| !entries.is_empty()) {
+            return used(&folder);
+        }
+    }
+    Ok(())
+}
+
+/// Where a part file goes once it is merged.
+fn merged_path(part: &RelPath) -> RelPath {
+    let name = part.as_str().replacen(PART_PREFIX, MERGED_PREFIX, 1);
+    RelPath::new(&name).unwrap_or_default()
 }
 
 /// True for the name of a part file.
@@ -138,7 +168,7 @@ pub fn part_files(root: &dyn packstone_io::Root) -> Result<Vec<RelPath>> {
 /// The folders that parts which wait for their merge have to themselves.
 ///
 /// # Errors
-/// I/O faults and what is wrong with a part.
+/// I/O faults.
 pub fn pending_folders(
     root: &dyn packstone_io::Root,
     info: &DatasetInfo,
@@ -146,8 +176,11 @@ pub fn pending_folders(
 ) -> Result<Vec<RelPath>> {
     let mut folders = Vec::new();
     for path in part_files(root)? {
-        let part = parse(path.as_str(), &root.read(&path)?, info, limits)?;
-        folders.extend(part.updates.iter().filter_map(|u| u.file.path.parent()));
+        // A part that cannot be read waits for nothing; `merge` says what is wrong with it.
+        let read = root.read(&path).map_err(Error::from);
+        if let Ok(part) = read.and_then(|bytes| parse(path.as_str(), &bytes, info, limits)) {
+            folders.extend(part.updates.iter().filter_map(|u| u.file.path.parent()));
+        }
     }
     Ok(folders)
 }
@@ -160,6 +193,7 @@ pub fn pending_folders(
 pub fn merge(root: &Arc<dyn RootMut>, options: &MergeOptions) -> Result<Written> {
     let info = read_info(root.as_ref(), &options.limits)?;
     let mut parts: Vec<Part> = Vec::new();
+    let (mut waiting, mut seen, mut done) = (Vec::new(), Vec::new(), 0);
     let sources = if options.parts.is_empty() {
         part_files(root.as_ref())?.into_iter().map(PartSource::File).collect()
     } else {
@@ -174,6 +208,16 @@ pub fn merge(root: &Arc<dyn RootMut>, options: &MergeOptions) -> Result<Written>
                     PartSource::File(path) => path,
                     PartSource::Document { .. } => continue,
                 };
+                if seen.contains(&path) {
+                    let message = "expected each part once, found it twice".to_owned();
+                    return Err(invalid(Place::file(&path), message));
+                }
+                seen.push(path.clone());
+                if root.len(&path).is_err() && root.len(&merged_path(&path)).is_ok() {
+                    done += 1; // merged before
+                    continue;
+                }
+                waiting.push(path.clone());
                 let bytes = root.read(&path).map_err(|e| file_error(e, &path))?;
                 parse(path.as_str(), &bytes, &info, &options.limits)?
             }
@@ -185,21 +229,28 @@ pub fn merge(root: &Arc<dyn RootMut>, options: &MergeOptions) -> Result<Written>
         parts.push(part);
     }
     if let Some(expect) = options.expect
-        && parts.len() != expect
+        && parts.len() + done != expect
     {
-        return Err(invalid(
-            Place::default(),
-            format!("expected {expect} parts, found {}", parts.len()),
-        ));
+        let found = parts.len() + done;
+        return Err(invalid(Place::default(), format!("expected {expect} part(s), found {found}")));
     }
     check_apart(&parts)?;
     let updates: Vec<ListPointer> = parts.into_iter().flat_map(|p| p.updates).collect();
+    let total = |info: &DatasetInfo, of: fn(&ListPointer) -> u64| {
+        info.splits.iter().map(|(_, pointer)| of(pointer)).fold(0, u64::saturating_add)
+    };
+    let mut after = info.clone();
     if !updates.is_empty() {
         let lists = updates.iter().map(|u| Update::List(u.file.path.clone())).collect();
-        publish(root, lists, PATIENCE, &options.limits, |_| Ok(()))?;
+        after = publish(root, lists, PATIENCE, &options.limits, |_| Ok(()))?;
     }
-    let count = |of: fn(&ListPointer) -> u64| updates.iter().map(of).fold(0, u64::saturating_add);
-    Ok(Written { samples: count(|u| u.examples), shards: count(|u| u.shards), bytes: 0 })
+    for path in waiting {
+        let text = root.read(&path)?.to_vec();
+        root.replace(&[(merged_path(&path), text)])?;
+        root.remove(&path)?;
+    }
+    let gained = |of: fn(&ListPointer) -> u64| total(&after, of).saturating_sub(total(&info, of));
+    Ok(Written { samples: gained(|p| p.examples), shards: gained(|p| p.shards), bytes: 0 })
 }
 
 /// No part may lie in another, nor be there twice.

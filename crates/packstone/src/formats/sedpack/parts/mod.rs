@@ -4,6 +4,7 @@ pub mod accept;
 pub mod cast;
 pub mod fb;
 pub mod fields;
+pub mod intent;
 pub mod list;
 pub mod merge;
 pub mod names;

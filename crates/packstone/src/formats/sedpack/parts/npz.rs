@@ -76,7 +76,12 @@ pub fn decode(
             ));
         }
     }
-    let rows = columns.first().map_or(0, Column::rows);
+    let rows = match (columns.first(), shard.schema.fields.first()) {
+        (Some(column), _) => column.rows(),
+        // Nothing was asked for, but the examples still count.
+        (None, Some(field)) => members.column(field)?.rows(),
+        (None, None) => 0,
+    };
     for (column, name) in columns.iter().zip(&names) {
         if column.rows() != rows {
             let first = names.first().copied().unwrap_or_default();

@@ -20,6 +20,7 @@ use super::super::codes;
 use super::super::document::DatasetInfo;
 use super::super::layout::{MAX_DEPTH, ROOT_DOCUMENT, SHARDS_LIST, SPLITS};
 use super::super::reader::{check_file, checksums, root_document};
+use super::intent;
 use super::list::{FileInfo, ListPointer, ShardEntry, ShardsList};
 use super::tree::file_error;
 use crate::error::{Error, Place, Result};
@@ -181,6 +182,7 @@ pub fn publish(
     edit: impl FnOnce(&mut DatasetInfo) -> Result<()>,
 ) -> Result<DatasetInfo> {
     let _lock = root.lock(patience)?;
+    intent::complete(root.as_ref(), limits)?;
     let document = root_document()?;
     let before = root.read(&document)?;
     let mut info = DatasetInfo::parse(&before, limits)?;
@@ -223,7 +225,7 @@ pub fn publish(
             message,
         ));
     }
-    root.replace(&files)?;
+    intent::replace(root.as_ref(), &before, &files)?;
     Ok(info)
 }
 

@@ -15,9 +15,9 @@ use super::super::layout::{LIBRARY_TEMPORARY, SHARDS_LIST, SPLITS};
 use super::super::reader::{check_file, checksums, read_info};
 use super::fields::{self, Notes};
 use super::list::{FileInfo, ListPointer, ShardEntry, ShardsList};
-use super::merge;
 use super::publish::{PATIENCE, Update, check_depth, publish};
 use super::shard::ShardFormat;
+use super::{intent, merge};
 use crate::error::{Error, Place, Result};
 use crate::exec::{default_threads, for_each};
 use crate::format::{ReadContext, RepairOptions, RepairReport};
@@ -133,6 +133,8 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
         }
     }
     if !options.dry_run {
+        // Who came while shards were decoded knows better what is his.
+        no_writer(root.as_ref())?;
         // Stable, so what no journal knows keeps the order of its paths.
         salvage.sort_by_key(|(turn, _)| *turn);
         let salvage: Vec<ShardEntry> = salvage.into_iter().map(|(_, entry)| entry).collect();
@@ -157,34 +159,41 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
     Ok(report)
 }
 
-/// Reads the root; where a split's list was renamed and the root was not, because a writer died between the two, the
-/// root takes the list as it is.
+/// Reads the root, after completing a publication that was cut off between two renames. Lists that are not what the root
+/// was hashed over for any other reason stay as they are and are told.
 fn settle_root(
     root: &Arc<dyn RootMut>,
     options: &RepairOptions,
     report: &mut RepairReport,
 ) -> Result<DatasetInfo> {
-    for journal in journals(root.as_ref())? {
+    no_writer(root.as_ref())?;
+    let left = if options.dry_run {
+        let files = intent::unfinished(root.as_ref(), &options.limits)?.unwrap_or_default();
+        files.into_iter().map(|(path, _)| path).collect()
+    } else {
+        let _lock = root.lock(PATIENCE)?;
+        intent::complete(root.as_ref(), &options.limits)?
+    };
+    report.completed = left.iter().map(RelPath::to_string).collect();
+    let info = read_info(root.as_ref(), &options.limits)?;
+    for (_, pointer) in &info.splits {
+        let Ok(bytes) = root.read(&pointer.file.path) else { continue };
+        if let Err(error) = check_file(&pointer.file, &info.algorithms, &bytes) {
+            report.left.push(error.into());
+        }
+    }
+    Ok(info)
+}
+
+/// Checks that no writer is at work.
+fn no_writer(root: &dyn RootMut) -> Result<()> {
+    for journal in journals(root)? {
         if root.journal_is_held(&journal)? {
             let message = "expected no writer at work, found one";
             return Err(Error::new(Kind::Conflict, "io/conflict", Place::file(&journal), message));
         }
     }
-    let info = read_info(root.as_ref(), &options.limits)?;
-    let mut updates = Vec::new();
-    for (_, pointer) in &info.splits {
-        let path = &pointer.file.path;
-        let Ok(bytes) = root.read(path) else { continue };
-        if check_file(&pointer.file, &info.algorithms, &bytes).is_err() {
-            // Publishing reads the list again and refuses it where anything below is not as listed.
-            updates.push(Update::List(path.clone()));
-            report.salvaged.push((path.to_string(), 0));
-        }
-    }
-    if updates.is_empty() || options.dry_run {
-        return Ok(info);
-    }
-    publish(root, updates, PATIENCE, &options.limits, |_| Ok(()))
+    Ok(())
 }
 
 fn journals(root: &dyn Root) -> Result<Vec<RelPath>> {

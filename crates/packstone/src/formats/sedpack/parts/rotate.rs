@@ -43,17 +43,19 @@ pub struct FullShard {
 pub struct Rotation {
     limit: u64,
     values: u64,
+    exact: bool,
     open: OpenShard,
 }
 
 impl Rotation {
     /// Shards of at most `examples_per_shard` examples of `attributes` attributes, fewer where an fb shard would pass
-    /// the tables that the original's Rust reader takes.
-    pub fn new(examples_per_shard: i64, attributes: usize, fb: bool) -> Self {
+    /// the tables that the original's Rust reader takes. `exact` ends a shard at any change of metadata, none included, so
+    /// that each example keeps its own to the letter.
+    pub fn new(examples_per_shard: i64, attributes: usize, fb: bool, exact: bool) -> Self {
         let values = attributes as u64;
         let tables = if fb { ((TABLE_LIMIT - 2) / (values + 1)).max(1) } else { u64::MAX };
         let limit = u64::try_from(examples_per_shard).unwrap_or(1).clamp(1, tables);
-        Self { limit, values, open: OpenShard::default() }
+        Self { limit, values, exact, open: OpenShard::default() }
     }
 
     /// Appends the rows of `batch`; shards that end are handed to `full`.
@@ -102,6 +104,9 @@ impl Rotation {
 
     fn differs(&self, given: &Object) -> bool {
         let current = &self.open.metadata;
+        if self.exact {
+            return *given != **current;
+        }
         !given.is_empty()
             && !current.is_empty()
             && !json::python_eq(
