@@ -17,7 +17,7 @@ use crate::measure::{Done, Figure};
 
 const BATCH: usize = 256;
 /// Samples that the random figure reads.
-const RANDOM: u64 = 2_000;
+const RANDOM: u64 = 200;
 
 /// All figures by name.
 pub(crate) const ALL: &[(&str, Figure)] = &[
