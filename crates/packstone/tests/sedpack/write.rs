@@ -461,6 +461,21 @@ fn a_publication_that_was_cut_off_between_its_renames_is_completed() {
 }
 
 #[test]
+fn an_intent_that_speaks_of_data_is_refused() {
+    let root: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
+    small(&root, 2);
+    let document = RelPath::new("dataset_info.json").unwrap();
+    let old = vec![(document.clone(), root.read(&document).unwrap().to_vec())];
+    for path in ["train/x.fb", "README.md"] {
+        let hostile = (RelPath::new(path).unwrap(), b"x".to_vec());
+        cut_publication(&root, &old, &[hostile.clone(), old[0].clone()]);
+        let error = Sedpack.repair(Arc::clone(&root), &RepairOptions::default()).unwrap_err();
+        assert_eq!(error.code(), codes::SCHEMA_INVALID);
+        assert!(root.read(&hostile.0).is_err(), "{path} was written");
+    }
+}
+
+#[test]
 fn a_list_that_was_changed_otherwise_is_reported_and_left() {
     let temp = tempfile::tempdir().unwrap();
     let bad = packstone_testkit::bad_cases("sedpack");

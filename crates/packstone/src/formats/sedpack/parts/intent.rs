@@ -12,7 +12,7 @@ use packstone_container::digest::{Algorithm, digest_hex};
 use packstone_container::json::{At, Object, Value};
 use packstone_io::{Kind, RelPath, RootMut};
 
-use super::super::layout::INTENT;
+use super::super::layout::{INTENT, ROOT_DOCUMENT, SHARDS_LIST};
 use super::super::reader::root_document;
 use super::fields::{self, Notes};
 use crate::error::{Place, Result};
@@ -67,7 +67,12 @@ pub fn unfinished(root: &dyn RootMut, limits: &Limits) -> Result<Option<Files>> 
     let mut files = Files::new();
     for file in at.field("files").and_then(At::items).map_err(shape)? {
         let text = file.field("text").and_then(At::str).map_err(shape)?;
-        let path = super::list::path(file.field("path").map_err(shape)?, &place)?;
+        let path_at = file.field("path").map_err(shape)?;
+        let path = super::list::path(path_at, &place)?;
+        // An intent is a file like any other that nobody vouches for: it may say nothing about data.
+        if path.name() != SHARDS_LIST && path.as_str() != ROOT_DOCUMENT {
+            return Err(shape(path_at.unexpected("a list or the root document")));
+        }
         files.push((path, text.as_bytes().to_vec()));
     }
     let current = root.read(&root_document()?)?;

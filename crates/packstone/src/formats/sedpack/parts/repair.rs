@@ -100,7 +100,10 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
             Err(error) if error.kind() == Kind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        for (path, _) in files.into_iter().filter(|(path, _)| !listed.contains(path)) {
+        for (path, size) in files.into_iter().filter(|(path, _)| !listed.contains(path)) {
+            if let Some(progress) = &options.progress {
+                progress.advance(size);
+            }
             if is_temporary(path.name()) {
                 leftovers.push(path);
                 continue;
