@@ -1,6 +1,7 @@
 //! What is done with datasets: one verb a file, written against the traits of [`crate::format`] alone.
 
 mod batches;
+mod carry;
 mod content;
 mod convert;
 mod diff;
@@ -17,6 +18,7 @@ use packstone_io::Kind;
 use crate::error::{Error, Place};
 
 pub use batches::Batches;
+pub use carry::{carried_source, reopened};
 pub use convert::{ConvertOptions, ConvertReport, Proof, convert, plan};
 pub use diff::{DiffOptions, DiffReport, Difference, diff};
 pub use digest::{CollectionDigest, DigestOptions, Level, digest_collection};
