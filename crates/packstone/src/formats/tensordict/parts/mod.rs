@@ -1,0 +1,7 @@
+//! What only this format has.
+
+pub mod class;
+pub mod index;
+pub mod names;
+pub mod node;
+pub mod view;
