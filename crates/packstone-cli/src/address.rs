@@ -88,10 +88,11 @@ impl Opened {
     /// The collections that are named in the address and by `more`, or all.
     pub(crate) fn collections(
         &self,
-        address: &Address,
+        addresses: &[Address],
         more: &[String],
     ) -> Result<Vec<Arc<dyn Collection>>> {
-        let mut names: Vec<String> = address.collection.iter().chain(more).cloned().collect();
+        let named = addresses.iter().filter_map(|address| address.collection.as_ref());
+        let mut names: Vec<String> = named.chain(more).cloned().collect();
         if names.is_empty() {
             names = self.dataset.collections();
         }

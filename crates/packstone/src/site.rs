@@ -25,10 +25,7 @@ pub fn root(path: &Path) -> Result<Arc<dyn RootMut>> {
 /// # Errors
 /// `site/exists`; `Denied`, `Io`.
 pub fn target(path: &Path, format: &dyn Format) -> Result<Arc<dyn RootMut>> {
-    if path.symlink_metadata().is_ok() {
-        let message = "expected a path where nothing is yet, found something".to_owned();
-        return Err(Error::new(Kind::Exists, "site/exists", Place::file(path.display()), message));
-    }
+    free(path)?;
     match is_file_of(path, format) {
         true => sole(path),
         false => Ok(Arc::new(LocalRoot::create(path)?)),
@@ -42,6 +39,31 @@ pub fn is_file_of(path: &Path, format: &dyn Format) -> bool {
 }
 
 fn sole(path: &Path) -> Result<Arc<dyn RootMut>> {
+    let (folder, name) = split(path)?;
+    Ok(Arc::new(SoleFile::new(folder, name, path.display().to_string())))
+}
+
+/// The folder of a file that must not exist yet, and its name there.
+///
+/// # Errors
+/// `site/exists`, `site/name`; `NotFound` where there is no such folder; `Denied`, `Io`.
+pub fn new_file(path: &Path) -> Result<(LocalRoot, RelPath)> {
+    free(path)?;
+    split(path)
+}
+
+fn free(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) => {
+            let message = "expected a path where nothing is yet, found something".to_owned();
+            let place = Place::file(path.display());
+            Err(Error::new(Kind::Exists, "site/exists", place, message))
+        }
+    }
+}
+
+fn split(path: &Path) -> Result<(LocalRoot, RelPath)> {
     let parent = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
@@ -51,8 +73,7 @@ fn sole(path: &Path) -> Result<Arc<dyn RootMut>> {
         let message = "expected a file name of Unicode text, found another".to_owned();
         Error::new(Kind::Invalid, "site/name", Place::file(path.display()), message)
     })?;
-    let folder = LocalRoot::open(parent)?;
-    Ok(Arc::new(SoleFile::new(folder, name, path.display().to_string())))
+    Ok((LocalRoot::open(parent)?, name))
 }
 
 /// An open dataset with where it lies.

@@ -44,7 +44,8 @@ pub fn read(
     limits: &Limits,
     notes: &mut Vec<Finding>,
 ) -> Result<Object> {
-    let options = ReadOptions::default().with_limits(*limits).with_nan(true).with_bom(true);
+    let options =
+        ReadOptions::default().with_limits(*limits).with_nan(true).with_any_encoding(true);
     let document = json::read(bytes, &options).map_err(|error| {
         let code = match error.kind {
             JsonErrorKind::TooDeep { .. } => codes::TOO_DEEP,

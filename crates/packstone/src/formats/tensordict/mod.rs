@@ -12,5 +12,6 @@
 pub mod codes;
 pub mod document;
 pub mod layout;
+pub mod options;
 pub mod parts;
 pub mod schema;

@@ -1,7 +1,18 @@
 //! What only this format has.
 
 pub mod class;
+pub mod collections;
+pub mod fields;
+pub mod folder;
 pub mod index;
+pub mod leaf;
+pub mod listing;
+pub mod mapping;
 pub mod names;
+pub mod nested;
 pub mod node;
+pub mod pick;
+pub mod stack;
+pub mod store;
+pub mod tree;
 pub mod view;

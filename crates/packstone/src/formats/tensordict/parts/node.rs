@@ -21,6 +21,7 @@ use std::sync::Arc;
 use packstone_container::json::{Object, Value};
 use packstone_io::{Buf, Kind};
 
+use super::super::codes;
 use super::class::Class;
 use super::index::Index;
 use super::view::ViewOp;
@@ -92,11 +93,24 @@ pub trait Source: fmt::Debug + Send + Sync {
         self.len() == 0
     }
 
+    /// True where it holds one tensor and nothing behind it, as entries of archives do.
+    fn is_exact(&self) -> bool {
+        false
+    }
+
     /// All of its bytes.
     ///
     /// # Errors
     /// `Corrupt`, `Limit`, `Io`, with the file.
     fn open(&self) -> Result<Buf>;
+
+    /// Compares the bytes with the checksum that the store has of them, where it has one and reading does not look.
+    ///
+    /// # Errors
+    /// `crc_mismatch`; those of [`Source::open`].
+    fn verify(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Bytes: in a store until asked for, or at hand.
@@ -144,7 +158,7 @@ impl Bytes {
                 wanted.ok_or_else(|| {
                     let message = format!("expected {len} bytes, found {}", all.as_ref().len());
                     let place = Place::file(file.path());
-                    Error::new(Kind::Corrupt, super::super::codes::TRUNCATED_LEAF, place, message)
+                    Error::new(Kind::Corrupt, codes::TRUNCATED_LEAF, place, message)
                 })
             }
         }
@@ -275,6 +289,8 @@ pub struct NonTensor {
     pub value: FieldValue,
     /// Its files.
     pub files: FieldFiles,
+    /// True where `json_types.json` was written for another pickle than the one beside it.
+    pub mismatch: bool,
     /// Its document as read.
     pub document: Option<Arc<Object>>,
 }
@@ -366,6 +382,8 @@ pub struct TensorClass {
     pub fields: Vec<(String, FieldValue)>,
     /// Its files.
     pub files: FieldFiles,
+    /// True where `json_types.json` was written for another pickle than the one beside it.
+    pub mismatch: bool,
     /// The tensordict, or a lazy stack.
     pub tensordict: Box<Node>,
     /// Its document as read.
