@@ -9,6 +9,7 @@ macro_rules! codes {
 }
 
 codes! {
+    AMBIGUOUS_VALUES = "tensordict/ambiguous_values",
     BAD_INDEX = "tensordict/bad_index",
     BAD_NAMES = "tensordict/bad_names",
     BAD_SHAPE = "tensordict/bad_shape",
@@ -30,8 +31,13 @@ codes! {
     MISSING_TYPE = "tensordict/missing_type",
     MISSING_VALUE = "tensordict/missing_value",
     NAME_COLLISION = "tensordict/name_collision",
+    NAME_TOO_LONG = "tensordict/name_too_long",
+    NOT_APPENDABLE = "tensordict/not_appendable",
+    NOT_EDITABLE = "tensordict/not_editable",
     ODD_VERSION = "tensordict/odd_version",
+    OPTION_INVALID = "tensordict/option_invalid",
     PATH_ESCAPE = "tensordict/path_escape",
+    RESERVED_KEY = "tensordict/reserved_key",
     SIZE_MISMATCH = "tensordict/size_mismatch",
     SYMLINK = "tensordict/symlink",
     TOO_DEEP = "tensordict/too_deep",
@@ -41,4 +47,5 @@ codes! {
     UNKNOWN_DTYPE = "tensordict/unknown_dtype",
     UNSUPPORTED_DTYPE = "tensordict/unsupported_dtype",
     UNSUPPORTED_VERSION = "tensordict/unsupported_version",
+    VALUE_NOT_STORABLE = "tensordict/value_not_storable",
 }
