@@ -11,3 +11,4 @@
 
 mod write_golden;
 mod write_kit;
+mod write_save;

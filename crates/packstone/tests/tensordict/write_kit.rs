@@ -38,11 +38,6 @@ pub(crate) fn load_as(root: Arc<dyn Root>, robust: bool) -> Result<Tree, Error> 
     Tree::load(Arc::new(FolderStore::new(root)), &options)
 }
 
-/// The tree in a folder.
-pub(crate) fn load_folder(folder: &Path) -> Tree {
-    load(Arc::new(LocalRoot::open(folder).unwrap())).unwrap()
-}
-
 /// All files below a folder with their bytes.
 pub(crate) type Content = BTreeMap<String, Vec<u8>>;
 
@@ -71,6 +66,15 @@ pub(crate) fn memory(root: &MemoryRoot, below: &str) -> Content {
         Some((path.as_str().strip_prefix(&prefix)?.to_owned(), bytes.to_vec()))
     });
     files.collect()
+}
+
+/// A root of these files.
+pub(crate) fn below(content: &Content) -> Arc<MemoryRoot> {
+    let root = MemoryRoot::new();
+    for (name, bytes) in content {
+        root.create(&path(name), bytes).unwrap();
+    }
+    Arc::new(root)
 }
 
 /// A root in a temporary folder, which lives as long as the first value.

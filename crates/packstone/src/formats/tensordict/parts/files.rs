@@ -186,6 +186,9 @@ impl<'a> Planner<'a> {
             return self.refuse(folder, codes::TOO_DEEP, message);
         }
         self.depth += 1;
+        if let Node::Broken(fault) = node {
+            return Err(fault.error());
+        }
         let batch = match node {
             // Values have the batch size of whatever holds them, and stacks of values that of their nesting.
             Node::NonTensor(_) | Node::NonTensorStack(_) => parent,
@@ -207,8 +210,7 @@ impl<'a> Planner<'a> {
             Node::SubTensorDict(node) => self.hidden(folder, SOURCE, &node.source)?,
             Node::LazyView(node) => self.hidden(folder, SOURCE, &node.source)?,
             Node::TensorClass(node) => self.tensorclass(folder, node)?,
-            Node::Broken(fault) => return Err(fault.error()),
-            Node::Leaf(_) | Node::NestedTensor(_) => {
+            Node::Leaf(_) | Node::NestedTensor(_) | Node::Broken(_) => {
                 let message = "expected a collection, found a tensor without one around it";
                 return self.refuse(folder, codes::MALFORMED_META, message);
             }

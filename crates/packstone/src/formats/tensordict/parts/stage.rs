@@ -114,9 +114,8 @@ impl Stage {
         let marker = RelPath::new(META).unwrap_or_default();
         if self.at.is_root() {
             root.persist_all()?;
-            self.create(&marker, document)?;
-            root.persist(&marker)?;
-            root.persist(&RelPath::root())?;
+            // Nobody else writes here: the folder was empty, and is locked.
+            root.replace(&[(marker, document.to_vec())])?;
             self.finished = true;
             return Ok(());
         }
