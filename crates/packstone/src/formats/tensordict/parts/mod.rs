@@ -14,6 +14,7 @@ pub mod names;
 pub mod nested;
 pub mod node;
 pub mod outputs;
+pub mod pack;
 pub mod pick;
 pub mod pickles;
 pub mod rewrite;
