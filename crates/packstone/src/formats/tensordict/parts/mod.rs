@@ -3,6 +3,7 @@
 pub mod class;
 pub mod collections;
 pub mod fields;
+pub mod flat;
 pub mod folder;
 pub mod index;
 pub mod leaf;
@@ -14,5 +15,7 @@ pub mod node;
 pub mod pick;
 pub mod stack;
 pub mod store;
+pub mod tensor;
 pub mod tree;
+pub mod values;
 pub mod view;
