@@ -3,16 +3,23 @@
 use std::sync::Arc;
 
 use packstone::formats::tensordict::options::TreeOptions;
+use packstone::formats::tensordict::parts::archive::ArchiveStore;
 use packstone::formats::tensordict::parts::folder::FolderStore;
 use packstone::formats::tensordict::parts::store::Store;
 use packstone::formats::tensordict::parts::tree::Tree;
-use packstone::{Error, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
+use packstone::{Error, Limits, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
 use packstone_container::json::{ReadOptions, Value, read};
+use packstone_io::Buf;
 use packstone_testkit::Case;
 
-/// The files of a case.
-pub(crate) fn store(case: &Case) -> Arc<dyn Store> {
-    Arc::new(FolderStore::new(Arc::new(LocalRoot::open(&case.data).unwrap())))
+/// The files of a case: a folder, or an archive beside which there is none.
+pub(crate) fn store(case: &Case) -> Result<Arc<dyn Store>, Error> {
+    if case.data.is_dir() {
+        return Ok(Arc::new(FolderStore::new(Arc::new(LocalRoot::open(&case.data).unwrap()))));
+    }
+    let file = case.data.with_extension("tdz");
+    let bytes = Buf::from(std::fs::read(file).unwrap());
+    Ok(Arc::new(ArchiveStore::open(bytes, "data.tdz", &Limits::default())?))
 }
 
 pub(crate) fn load(root: Arc<dyn Root>) -> Result<Tree, Error> {

@@ -197,6 +197,9 @@ impl Loader<'_> {
             return Bytes::Stored { file, len: need };
         }
         let message = format!("expected {need} bytes, found {}", item.len);
+        if let Err(error) = file.locate() {
+            return Bytes::Faulty(error.into());
+        }
         if file.is_exact() {
             return Bytes::Faulty(Fault::new(Kind::Corrupt, codes::SIZE_MISMATCH, at, message));
         }

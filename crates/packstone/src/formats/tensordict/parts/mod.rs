@@ -1,5 +1,6 @@
 //! What only this format has.
 
+pub mod archive;
 pub mod class;
 pub mod collections;
 pub mod fields;

@@ -98,6 +98,14 @@ pub trait Source: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Finds the bytes without reading them, where a store can say beforehand that it will not find them.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported`, with the file.
+    fn locate(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// All of its bytes.
     ///
     /// # Errors
