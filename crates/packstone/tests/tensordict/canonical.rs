@@ -5,13 +5,14 @@ use packstone::Limits;
 use packstone::formats::tensordict::parts::flat::{Seen, flatten};
 use packstone::formats::tensordict::parts::mapping::dim_names;
 use packstone::formats::tensordict::parts::node::{
-    Bytes, Container, FieldFiles, FieldValue, Node, StackValues,
+    Bytes, FieldFiles, FieldValue, Node, StackValues,
 };
-use packstone::formats::tensordict::schema::torch_name;
+use packstone::formats::tensordict::parts::pickles::{Looked, look};
+use packstone::formats::tensordict::schema::{Support, support, torch_name};
 use packstone::model::DType;
 use packstone_container::digest::{Algorithm, digest_hex, hex};
 use packstone_container::json::{Object, Value, python_float};
-use packstone_container::{json, json as text_json};
+use packstone_container::{json, json as text_json, pickle};
 
 const INLINE_VALUES: u64 = 32;
 const INLINE_HEX: usize = 64;
@@ -52,7 +53,8 @@ fn field(found: &FieldValue, files: &FieldFiles, name: &str) -> Value {
     match found {
         FieldValue::Json(found) => value(found),
         FieldValue::Container(class) => {
-            let module = if *class == Container::OrderedDict { "collections" } else { "builtins" };
+            let module =
+                if *class == pickle::Class::OrderedDict { "collections" } else { "builtins" };
             tagged("type", format!("{module}:{}", class.name()))
         }
         FieldValue::Pickled => pickled(files, name),
@@ -60,9 +62,37 @@ fn field(found: &FieldValue, files: &FieldFiles, name: &str) -> Value {
     }
 }
 
-/// What stands for a value that only Python could make.
-fn pickled(files: &FieldFiles, _name: &str) -> Value {
-    json!({ "pickle": files.pickle.as_ref().unwrap().path() })
+/// The value of a field in a pickle; what only Python could make stands as `opaque`.
+fn pickled(files: &FieldFiles, name: &str) -> Value {
+    match look(&files.pickle.as_ref().unwrap().open().unwrap(), &Limits::default()) {
+        Looked::Plain(fields) => plain(fields.get(name).unwrap()),
+        _ => json!({ "t": "opaque" }),
+    }
+}
+
+fn plain(found: &pickle::Value) -> Value {
+    use pickle::Value as P;
+    let all = |items: &[P]| items.iter().map(plain).collect::<Vec<_>>();
+    match found {
+        P::None => json!({ "t": "null" }),
+        P::Bool(flag) => tagged("bool", *flag),
+        P::Int(n) => tagged("int", n.text()),
+        P::Float(x) => tagged("float", python_float(*x)),
+        P::Str(text) => tagged("str", text.as_ref()),
+        P::Bytes(bytes) => json!({ "t": "bytes", "hex": hex(bytes) }),
+        P::List(items) => tagged("list", all(items)),
+        P::Tuple(items) => tagged("tuple", all(items)),
+        P::Set(items) => {
+            let mut items = all(items);
+            items.sort_by_key(ToString::to_string);
+            tagged("set", items)
+        }
+        P::Dict(pairs) => {
+            let pairs = pairs.iter().map(|(k, v)| Value::Array(vec![plain(k), plain(v)]));
+            tagged("dict", pairs.collect::<Vec<_>>())
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 fn stored(files: &FieldFiles, used_types: bool, out: &mut Object) {
@@ -92,6 +122,10 @@ fn element(dtype: &DType, bytes: &[u8]) -> Option<Value> {
         DType::Float32 => float(single(0)),
         DType::Float64 => float(double(0)),
         DType::Complex32 => Value::from([float(half(0)), float(half(2))]),
+        DType::BComplex32 => {
+            let part = |at: usize| float(bf16::from_le_bytes([bytes[at], bytes[at + 1]]).to_f64());
+            Value::from([part(0), part(2)])
+        }
         DType::Complex64 => Value::from([float(single(0)), float(single(4))]),
         DType::Complex128 => Value::from([float(double(0)), float(double(8))]),
         DType::Bool => Value::from(bytes[0] != 0),
@@ -104,7 +138,8 @@ fn tensor(dtype: &DType, shape: &[u64], bytes: &[u8]) -> Object {
     out.insert("dtype", torch_name(dtype).as_ref());
     out.insert("shape", sizes(shape));
     payload(bytes, &mut out);
-    if shape.iter().product::<u64>() <= INLINE_VALUES {
+    let spelled = support(dtype) == Support::Full || *dtype == DType::BComplex32;
+    if spelled && shape.iter().product::<u64>() <= INLINE_VALUES {
         let size = dtype.size().unwrap() as usize;
         out.insert(
             "values",
@@ -197,7 +232,9 @@ pub(crate) fn node(found: &Node) -> Value {
                 out.insert("stored", "json");
             }
             StackValues::Pickled(pickle) => {
-                out.insert("value", json!({ "pickle": pickle.path() }));
+                let looked = look(&pickle.open().unwrap(), &Limits::default());
+                let Looked::Plain(found) = looked else { panic!("{looked:?}") };
+                out.insert("value", plain(&found));
                 out.insert("stored", "pickle");
             }
             other => panic!("{other:?}"),
@@ -257,6 +294,8 @@ pub(crate) fn difference(expected: &Value, found: &Value, path: &str) -> Option<
         text_json::write(value, &text_json::Style::PYTHON).chars().take(200).collect::<String>()
     };
     match (expected, found) {
+        // What only Python could make.
+        (_, Value::Object(b)) if b.get("t").and_then(Value::as_str) == Some("opaque") => None,
         (Value::Object(a), Value::Object(b)) => {
             let names: std::collections::BTreeSet<String> =
                 a.keys().chain(b.keys()).map(ToString::to_string).collect();
@@ -264,6 +303,13 @@ pub(crate) fn difference(expected: &Value, found: &Value, path: &str) -> Option<
                 (Some(a), Some(b)) => difference(a, b, &format!("{path}.{name}")),
                 // Some types have no scalars that the oracle could list.
                 (None, Some(_)) if name == "values" => None,
+                // Floats of 8 bits have no spelling here; their bytes are compared.
+                (Some(_), None)
+                    if name == "values"
+                        && a.get("dtype").unwrap().to_string().contains("float8") =>
+                {
+                    None
+                }
                 (a, b) => Some(format!(
                     "{path}.{name}: expected {}, found {}",
                     a.map_or("nothing".to_owned(), show),

@@ -9,7 +9,7 @@ use packstone::formats::tensordict::parts::store::Store;
 use packstone::formats::tensordict::parts::tree::Tree;
 use packstone::{Error, Limits, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
 use packstone_container::json::{ReadOptions, Value, read};
-use packstone_io::Buf;
+use packstone_io::{Buf, SoleFile};
 use packstone_testkit::Case;
 
 /// The files of a case: a folder, or an archive beside which there is none.
@@ -20,6 +20,15 @@ pub(crate) fn store(case: &Case) -> Result<Arc<dyn Store>, Error> {
     let file = case.data.with_extension("tdz");
     let bytes = Buf::from(std::fs::read(file).unwrap());
     Ok(Arc::new(ArchiveStore::open(bytes, "data.tdz", &Limits::default())?))
+}
+
+/// A case as a root: a folder, or its one file.
+pub(crate) fn root(case: &Case) -> Arc<dyn Root> {
+    if case.data.is_dir() {
+        return Arc::new(LocalRoot::open(&case.data).unwrap());
+    }
+    let inner = LocalRoot::open(case.data.parent().unwrap()).unwrap();
+    Arc::new(SoleFile::new(inner, RelPath::new("data.tdz").unwrap(), "data.tdz"))
 }
 
 pub(crate) fn load(root: Arc<dyn Root>) -> Result<Tree, Error> {

@@ -341,6 +341,11 @@ impl Source for ArchiveFile {
         self.shared.entry(self.number).map(drop)
     }
 
+    fn is_aligned(&self) -> bool {
+        let Ok(entry) = self.shared.entry(self.number) else { return true };
+        !self.is_plain(&entry) || entry.range().start.is_multiple_of(self.align as u64)
+    }
+
     fn open(&self) -> Result<Buf> {
         let (shared, number) = (&self.shared, self.number);
         let entry = shared.entry(number)?;

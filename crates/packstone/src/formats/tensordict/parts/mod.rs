@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod class;
 pub mod collections;
+pub mod field;
 pub mod fields;
 pub mod flat;
 pub mod folder;
@@ -14,6 +15,7 @@ pub mod names;
 pub mod nested;
 pub mod node;
 pub mod pick;
+pub mod pickles;
 pub mod stack;
 pub mod store;
 pub mod tensor;

@@ -63,12 +63,21 @@ impl Values {
         }
     }
 
-    /// True where every element of the batch has the same value.
-    pub fn is_same(&self) -> bool {
+    /// The batch size; empty for one value for all of it.
+    pub fn batch_size(&self) -> Vec<u64> {
         match self {
-            Self::Same { .. } => true,
-            Self::Picked { of, .. } => of.is_same(),
-            Self::Each { .. } | Self::Stacked { .. } => false,
+            Self::Same { .. } => Vec::new(),
+            Self::Each { shape, .. } | Self::Stacked { shape, .. } => shape.clone(),
+            Self::Picked { pick, .. } => pick.shape().to_vec(),
+        }
+    }
+
+    /// The value and the files of its node, where every element of the batch has the same.
+    pub fn same(&self) -> Option<(&FieldValue, &FieldFiles)> {
+        match self {
+            Self::Same { value, files } => Some((value, files)),
+            Self::Picked { of, .. } => of.same(),
+            Self::Each { .. } | Self::Stacked { .. } => None,
         }
     }
 }
