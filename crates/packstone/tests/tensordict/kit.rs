@@ -43,3 +43,11 @@ pub(crate) fn put(root: &MemoryRoot, at: &str, bytes: impl Into<Vec<u8>>) {
 pub(crate) fn json(text: &str) -> Value {
     read(text.as_bytes(), &ReadOptions::default().with_nan(true)).unwrap().value
 }
+
+/// The document of a plain tensordict, with `entries` before its own.
+pub(crate) fn meta(batch: &[u64], entries: &str) -> String {
+    let comma = if entries.is_empty() { "" } else { ", " };
+    format!(
+        r#"{{{entries}{comma}"shape": {batch:?}, "device": "cpu", "_type": "<class 'tensordict._td.TensorDict'>", "_format_version": 1, "_class": "tensordict:TensorDict"}}"#
+    )
+}

@@ -11,5 +11,6 @@
 
 mod bad;
 mod canonical;
+mod dataset;
 mod golden;
 mod kit;

@@ -23,6 +23,7 @@ use super::parts::archive::ArchiveStore;
 use super::parts::field::{FieldReader, Rows};
 use super::parts::flat::flatten;
 use super::parts::folder::FolderStore;
+use super::parts::leaves::{Entry, leaves};
 use super::parts::node::{Fault, Node};
 use super::parts::store::Store;
 use super::parts::tree::Tree;
@@ -151,6 +152,11 @@ impl TensorDictDataset {
             dataset.schema = Arc::clone(dataset.open_collection(first)?.schema());
         }
         Ok(dataset)
+    }
+
+    /// Everything that the tree holds as it is stored, in tree order.
+    pub fn leaves(&self) -> Vec<Entry<'_>> {
+        leaves(&self.tree.root)
     }
 
     /// The tree itself.

@@ -9,6 +9,7 @@ pub mod flat;
 pub mod folder;
 pub mod index;
 pub mod leaf;
+pub mod leaves;
 pub mod listing;
 pub mod mapping;
 pub mod names;
