@@ -184,3 +184,21 @@ fn utf16(rest: &[u8], unit: fn([u8; 2]) -> u16) -> Option<(Piece<'_>, usize)> {
 fn utf32(rest: &[u8], unit: fn([u8; 4]) -> u32) -> Option<(Piece<'_>, usize)> {
     Some((code_point(unit(*rest.first_chunk()?))?, 4))
 }
+
+/// Reads UTF-8 in which surrogates may stand alone, as Python writes strings that have them.
+pub(crate) fn utf16_of_python_utf8(bytes: &[u8]) -> Option<Vec<u16>> {
+    let mut units = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let (piece, len) = utf8(rest)?;
+        match piece {
+            Piece::Run(text) => units.extend(text.encode_utf16()),
+            Piece::Character(character) => {
+                units.extend_from_slice(character.encode_utf16(&mut [0; 2]));
+            }
+            Piece::Surrogate(unit) => units.extend(u16::try_from(unit)),
+        }
+        at += len;
+    }
+    Some(units)
+}

@@ -40,6 +40,7 @@ mod tests;
 pub use at::{At, Lax};
 pub use document::{Document, Note, NoteKind, ReadOptions};
 pub use encoding::Encoding;
+pub(crate) use encoding::utf16_of_python_utf8;
 pub use equal::python_eq;
 pub use error::{JsonError, JsonErrorKind};
 pub use float::{FloatStyle, float_text, python_float};

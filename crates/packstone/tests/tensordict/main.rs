@@ -9,6 +9,11 @@
     reason = "a test says what is wrong by failing"
 )]
 
+mod bad;
+mod canonical;
+mod dataset;
+mod golden;
+mod kit;
 mod write_golden;
 mod write_kit;
 mod write_save;

@@ -122,6 +122,7 @@ pub(crate) fn field(value: FieldValue) -> Node {
         batch_size: Vec::new(),
         value,
         files: FieldFiles::default(),
+        replaced: false,
         mismatch: false,
         document: None,
     })

@@ -7,11 +7,12 @@ use packstone::formats::tensordict::codes;
 use packstone::formats::tensordict::options::{KeyNames, SaveOptions};
 use packstone::formats::tensordict::parts::class::Class;
 use packstone::formats::tensordict::parts::node::{
-    Bytes, Container, Fault, FieldValue, LazyStack, Leaf, Node, TensorClass, TensorDict,
+    Bytes, Fault, FieldValue, LazyStack, Leaf, Node, TensorClass, TensorDict,
 };
 use packstone::formats::tensordict::parts::save::{Saved, save};
 use packstone::model::{DType, Severity};
 use packstone::{Error, Kind, MemoryRoot, RelPath, RootMut};
+use packstone_container::pickle::Class as Container;
 use packstone_io::{Buf, FaultyRoot};
 
 use crate::write_kit::{
@@ -44,6 +45,7 @@ fn a_tree_of_everything_is_read_back() {
         class: Class::new("__main__", "Point"),
         fields: Vec::new(),
         files: Default::default(),
+        replaced: false,
         mismatch: false,
         tensordict: Box::new(dict(&[2], vec![("x", u8s(&[2])), ("note", value("\"n\""))])),
         document: None,

@@ -90,6 +90,24 @@ fn bytes_around_the_archive() {
 }
 
 #[test]
+fn every_archive_is_read_behind_other_bytes() {
+    for case in ["tdz_stored", "tdz_zip64", "tdz_data_descriptors", "tdz_zip_cli_deflate"] {
+        let plain = golden(case);
+        let bytes = [&b"#!/bin/sh\nPK\x05\x06"[..], &plain, b"and after"].concat();
+        let (before, after) = (parse(&plain), parse(&bytes));
+        assert_eq!((after.prefix_len(), after.trailing_len()), (14, 9), "{case}");
+        for index in 0..before.records().len() {
+            let [a, b] = [
+                before.locate(&plain, index).unwrap().raw(&plain).unwrap(),
+                after.locate(&bytes, index).unwrap().raw(&bytes).unwrap(),
+            ];
+            assert!(a == b, "{case} {index}");
+            after.compare_local(&bytes, index).unwrap();
+        }
+    }
+}
+
+#[test]
 fn names_under_a_prefix() {
     let bytes = golden("tdz_stored");
     let directory = parse(&bytes);

@@ -1,17 +1,18 @@
 //! Archives beyond 2 and 4 GiB and beyond 65,535 entries. Their payloads are zeros that no disk ever holds.
 
-use std::cell::Cell;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::time::{Duration, Instant};
 
-use packstone_io::AlignedBuf;
+use packstone_io::{Buf, LocalRoot, RelPath, Root};
 
 use super::{leaf, parse, tensordict};
 use crate::zip::{Layout, Planned, Writer, ZipError};
 
 const GIB: u64 = 1 << 30;
 
-/// An archive of entries of zeros: memory that is only taken for the headers.
-fn sparse(entries: &[(&str, u64)]) -> (AlignedBuf, Layout) {
+/// A map of an archive of entries of zeros, which is a sparse file.
+fn sparse(entries: &[(&str, u64)]) -> (Buf, Layout) {
     let planned = entries.iter().map(|(name, len)| Planned {
         name,
         len: *len,
@@ -19,36 +20,17 @@ fn sparse(entries: &[(&str, u64)]) -> (AlignedBuf, Layout) {
         options: leaf(),
     });
     let layout = Layout::plan(planned).unwrap();
-    let mut out = AlignedBuf::default();
-    out.set_len(usize::try_from(layout.len).unwrap()).unwrap();
-    let at = Cell::new(0);
-    let mut writer = Writer::new(Skipping { out: &mut out, at: &at });
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = File::create_new(folder.path().join("a.tdz")).unwrap();
+    let mut writer = Writer::new(file.try_clone().unwrap());
     for (name, len) in entries {
         writer.place(name, 0, *len, *len, leaf()).unwrap();
-        at.set(usize::try_from(writer.position()).unwrap());
+        file.seek(SeekFrom::Start(writer.position())).unwrap();
     }
     writer.finish().unwrap();
-    assert_eq!(at.get() as u64, layout.len);
-    (out, layout)
-}
-
-/// Writes into memory, wherever it is told.
-struct Skipping<'a> {
-    out: &'a mut AlignedBuf,
-    at: &'a Cell<usize>,
-}
-
-impl std::io::Write for Skipping<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let at = self.at.get();
-        self.out[at..at + bytes.len()].copy_from_slice(bytes);
-        self.at.set(at + bytes.len());
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    assert_eq!(file.metadata().unwrap().len(), layout.len);
+    let root = LocalRoot::open(folder.path()).unwrap();
+    (root.read(&RelPath::new("a.tdz").unwrap()).unwrap(), layout)
 }
 
 #[test]
@@ -60,7 +42,7 @@ fn members_and_offsets_beyond_4_gib() {
         let entry = directory.locate(&bytes, index).unwrap();
         assert_eq!((entry.name(), entry.len()), (*name, *len));
         assert_eq!(entry.range().start, layout.entries[index].data_offset);
-        assert_eq!(entry.raw(&bytes).unwrap().len() as u64, *len);
+        assert_eq!(entry.view(&bytes).unwrap().len() as u64, *len);
         directory.compare_local(&bytes, index).unwrap();
     }
     assert!(layout.entries[3].header_offset > 8 * GIB);

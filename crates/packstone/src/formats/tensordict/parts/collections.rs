@@ -15,6 +15,7 @@ use super::node::{
     StackValues, SubTensorDict, TensorClass,
 };
 use super::pick::Pick;
+use super::pickles;
 use super::stack;
 use super::store::{ItemKind, join};
 use super::tree::{Loader, Raw};
@@ -69,6 +70,7 @@ impl Loader<'_> {
             batch_size: raw.parent,
             value,
             files: fields.files,
+            replaced: fields.types.is_some(),
             mismatch: fields.mismatch,
             document: Some(Arc::new(raw.document)),
         }))
@@ -83,10 +85,14 @@ impl Loader<'_> {
         let mut named: Vec<String> = fields.document.iter().map(|(name, _)| name.clone()).collect();
         let types = fields.types.iter().flatten().map(|(name, _)| name);
         named.extend(types.filter(|name| fields.json(name).is_none()).cloned());
-        let values = named
-            .into_iter()
-            .filter_map(|name| Some((name.clone(), fields.value(&name)?)))
-            .collect();
+        if fields.pickled
+            && let Some(pickle) = &fields.files.pickle
+        {
+            let more = pickles::field_names(pickle.as_ref(), &self.options.limits);
+            named.extend(more.into_iter().filter(|name| fields.json(name).is_none()));
+        }
+        let value = |name: &str| fields.value(name).unwrap_or(FieldValue::Pickled);
+        let values = named.into_iter().map(|name| (name.clone(), value(&name))).collect();
         let batch = raw.parent.clone();
         let tensordict = self.hidden(&mut raw.listing, TENSORDICT, &batch);
         if let Node::Broken(fault) = tensordict {
@@ -97,6 +103,7 @@ impl Loader<'_> {
             class: raw.class,
             fields: values,
             files: fields.files,
+            replaced: fields.types.is_some(),
             mismatch: fields.mismatch,
             tensordict: Box::new(tensordict),
             document: Some(Arc::new(raw.document)),
@@ -128,7 +135,13 @@ impl Loader<'_> {
                 let missing = missing(name);
                 let pickle = self.beside(&mut raw.listing, STACK_PICKLE)?;
                 // Its sizes are in the pickle; those of the parent are the least it can have.
-                (pickle.map_or(missing, StackValues::Pickled), raw.parent.clone())
+                let sizes = pickle
+                    .as_ref()
+                    .and_then(|p| pickles::stack_size(p.as_ref(), &self.options.limits));
+                (
+                    pickle.map_or(missing, StackValues::Pickled),
+                    sizes.unwrap_or_else(|| raw.parent.clone()),
+                )
             }
             None | Some(Value::Null) => {
                 let members = self.members(&mut raw.listing)?;

@@ -9,10 +9,11 @@
 use packstone_container::Limits;
 use packstone_container::digest::{Algorithm, digest_hex};
 use packstone_container::json::{self, Object, ReadOptions, Value};
+use packstone_container::pickle::Class as Container;
 use packstone_io::Kind;
 
 use super::super::codes;
-use super::node::{Container, Fault, FieldFiles, FieldValue};
+use super::node::{Fault, FieldFiles, FieldValue};
 use crate::error::{Place, Result};
 
 /// The fields of a node.

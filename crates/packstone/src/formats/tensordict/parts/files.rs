@@ -27,7 +27,7 @@ use super::node::{
     Source, StackValues, TensorClass, TensorDict,
 };
 use super::outputs::Outputs;
-use super::{pickles, rewrite, stack};
+use super::{json_types, rewrite, stack};
 use crate::error::{Error, Place, Result};
 use crate::model::{DType, Finding, Severity};
 
@@ -424,18 +424,17 @@ impl<'a> Planner<'a> {
     }
 
     fn non_tensor(&mut self, folder: &RelPath, node: &NonTensor) -> Result<()> {
-        let value = std::slice::from_ref(&node.value);
         // A value that JSON holds now has no use for the pickle of an older one.
         let plain = matches!(node.value, FieldValue::Json(_));
         let files = if plain { &FieldFiles::default() } else { &node.files };
-        self.fields(folder, files, value)?;
-        if let (FieldValue::Container(class), None) = (&node.value, &node.files.pickle) {
-            let pickle = pickles::of(*class);
-            let bytes = Buf::copy_from(pickle);
-            self.put(folder, FIELDS_PICKLE, pickle.len() as u64, Body::Given(bytes))?;
-            self.text(folder, JSON_TYPES, pickles::types(*class))?;
-        }
-        Ok(())
+        self.fields(folder, files, &[("data", &node.value)])
+    }
+
+    fn tensorclass(&mut self, folder: &RelPath, node: &TensorClass) -> Result<()> {
+        let fields: Vec<_> =
+            node.fields.iter().map(|(name, value)| (name.as_str(), value)).collect();
+        self.fields(folder, &node.files, &fields)?;
+        self.hidden(folder, TENSORDICT, &node.tensordict)
     }
 
     /// The files beside the document where values are in them.
@@ -443,36 +442,39 @@ impl<'a> Planner<'a> {
         &mut self,
         folder: &RelPath,
         files: &FieldFiles,
-        values: &[FieldValue],
+        fields: &[(&str, &FieldValue)],
     ) -> Result<()> {
-        if let Some(FieldValue::Faulty(fault)) =
-            values.iter().find(|value| matches!(value, FieldValue::Faulty(_)))
-        {
-            return Err(fault.error());
-        }
-        match &files.pickle {
-            Some(pickle) => {
-                self.copy(folder, FIELDS_PICKLE, pickle)?;
-                files.types.as_ref().map_or(Ok(()), |types| self.copy(folder, JSON_TYPES, types))
+        let mut classes = Vec::new();
+        for (name, value) in fields {
+            match value {
+                FieldValue::Faulty(fault) => return Err(fault.error()),
+                FieldValue::Pickled if files.pickle.is_none() => {
+                    let message = format!(
+                        "expected a value that JSON holds as {name:?}, or the pickle that has it, found neither"
+                    );
+                    return self.refuse(folder, codes::VALUE_NOT_STORABLE, message);
+                }
+                FieldValue::Container(class) => classes.push((*name, *class)),
+                FieldValue::Json(_) | FieldValue::Pickled => {}
             }
-            None if values.iter().any(|value| matches!(value, FieldValue::Pickled)) => {
-                let message =
-                    "expected a value that JSON holds, or the pickle that has it, found neither";
-                self.refuse(folder, codes::VALUE_NOT_STORABLE, message)
-            }
-            None => Ok(()),
         }
-    }
-
-    fn tensorclass(&mut self, folder: &RelPath, node: &TensorClass) -> Result<()> {
-        let values: Vec<FieldValue> = node.fields.iter().map(|(_, value)| value.clone()).collect();
-        let bare = |value: &FieldValue| matches!(value, FieldValue::Container(_));
-        if node.files.pickle.is_none() && values.iter().any(bare) {
-            let message = "expected values that JSON holds, found a class, which only a value of its own can be";
+        if let Some(pickle) = &files.pickle {
+            self.copy(folder, FIELDS_PICKLE, pickle)?;
+            return files
+                .types
+                .as_ref()
+                .map_or(Ok(()), |types| self.copy(folder, JSON_TYPES, types));
+        }
+        if classes.is_empty() {
+            return Ok(());
+        }
+        let Some((pickle, types)) = json_types::files(&classes) else {
+            let message =
+                format!("expected fewer fields that are classes, found {}", classes.len());
             return self.refuse(folder, codes::VALUE_NOT_STORABLE, message);
-        }
-        self.fields(folder, &node.files, &values)?;
-        self.hidden(folder, TENSORDICT, &node.tensordict)
+        };
+        self.put(folder, FIELDS_PICKLE, pickle.len() as u64, Body::Given(Buf::from(pickle)))?;
+        self.text(folder, JSON_TYPES, types)
     }
 
     fn non_tensor_stack(

@@ -21,7 +21,7 @@ impl Loader<'_> {
     pub(super) fn tensordict(&mut self, mut raw: Raw) -> Result<Node, Fault> {
         let batch_size = self.batch_size(&raw)?;
         let device = self.device(&raw);
-        let names = self.names(&raw, batch_size.len());
+        let names = self.names(&raw, batch_size.len())?;
         let document = std::mem::take(&mut raw.document);
         let mut entries = Vec::new();
         let listing = &mut raw.listing;
@@ -75,30 +75,27 @@ impl Loader<'_> {
         text.map(str::to_owned)
     }
 
-    fn names(&mut self, raw: &Raw, rank: usize) -> Option<Vec<Option<String>>> {
-        let value = raw.document.get("_names")?;
-        let place = raw.member("_names");
-        let items = match value {
-            Value::Array(items) => items,
-            // A key of this name.
-            Value::Object(_) => return None,
-            Value::Null => return None,
-            other => {
+    fn names(&mut self, raw: &Raw, rank: usize) -> Result<Option<Vec<Option<String>>>, Fault> {
+        let items = match raw.document.get("_names") {
+            Some(Value::Array(items)) => items,
+            // An object is a key of this name.
+            None | Some(Value::Object(_) | Value::Null) => return Ok(None),
+            Some(other) => {
                 let message = format!("expected a list of names, found {other}; ignored");
-                self.note(Severity::Warning, codes::BAD_NAMES, place, message);
-                return None;
+                self.note(Severity::Warning, codes::BAD_NAMES, raw.member("_names"), message);
+                return Ok(None);
             }
         };
         let mut seen = HashSet::new();
         let distinct = items.iter().filter_map(Value::as_str).all(|name| seen.insert(name));
         let text = items.iter().all(|item| item.is_null() || item.as_str().is_some());
         if items.len() != rank || !distinct || !text {
-            let message = format!("expected {rank} names, each once, or null, found {value}");
-            self.note(Severity::Error, codes::BAD_NAMES, place, message);
-            return None;
+            let found = Value::Array(items.clone());
+            let message = format!("expected {rank} names, each once, or null, found {found}");
+            return Err(raw.fault(codes::BAD_NAMES, "_names", message));
         }
         let names: Vec<_> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-        names.iter().any(Option::is_some).then_some(names)
+        Ok(names.iter().any(Option::is_some).then_some(names))
     }
 
     fn leaf(&mut self, listing: &mut Listing, key: &Key, entry: &Object) -> Node {
@@ -197,6 +194,9 @@ impl Loader<'_> {
             return Bytes::Stored { file, len: need };
         }
         let message = format!("expected {need} bytes, found {}", item.len);
+        if let Err(error) = file.locate() {
+            return Bytes::Faulty(error.into());
+        }
         if file.is_exact() {
             return Bytes::Faulty(Fault::new(Kind::Corrupt, codes::SIZE_MISMATCH, at, message));
         }

@@ -1,13 +1,18 @@
 //! What only this format has.
 
+pub mod archive;
 pub mod class;
 pub mod collections;
 pub mod dates;
+pub mod field;
 pub mod fields;
 pub mod files;
+pub mod flat;
 pub mod folder;
 pub mod index;
+pub mod json_types;
 pub mod leaf;
+pub mod leaves;
 pub mod listing;
 pub mod mapping;
 pub mod names;
@@ -22,5 +27,7 @@ pub mod save;
 pub mod stack;
 pub mod stage;
 pub mod store;
+pub mod tensor;
 pub mod tree;
+pub mod values;
 pub mod view;

@@ -15,13 +15,16 @@
 //! Every folder node keeps the document that it was read from, so a rewrite can leave what packstone does not know
 //! where it was; a node that is made anew has none. Trees are no deeper than the limits of their reader.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use packstone_container::json::{Object, Value};
+use packstone_container::pickle::Class as Container;
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
+use super::super::layout::SOURCE;
 use super::class::Class;
 use super::index::Index;
 use super::view::ViewOp;
@@ -96,6 +99,19 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// True where it holds one tensor and nothing behind it, as entries of archives do.
     fn is_exact(&self) -> bool {
         false
+    }
+
+    /// Finds the bytes without reading them, where a store can say beforehand that it will not find them.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported`, with the file.
+    fn locate(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// True where its bytes stand in the store as an element of their alignment needs them.
+    fn is_aligned(&self) -> bool {
+        true
     }
 
     /// All of its bytes.
@@ -225,36 +241,6 @@ pub struct NestedTensor {
     pub data: Bytes,
 }
 
-/// Classes of containers, which are stored without pickle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are Python's")]
-pub enum Container {
-    Dict,
-    OrderedDict,
-    List,
-    Tuple,
-}
-
-impl Container {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Dict, Self::OrderedDict, Self::List, Self::Tuple];
-
-    /// Its `__name__`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Dict => "dict",
-            Self::OrderedDict => "OrderedDict",
-            Self::List => "list",
-            Self::Tuple => "tuple",
-        }
-    }
-
-    /// By name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.name() == name)
-    }
-}
-
 /// The value of a field that is no tensor.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -289,6 +275,8 @@ pub struct NonTensor {
     pub value: FieldValue,
     /// Its files.
     pub files: FieldFiles,
+    /// True where `json_types.json` stands for the pickle.
+    pub replaced: bool,
     /// True where `json_types.json` was written for another pickle than the one beside it.
     pub mismatch: bool,
     /// Its document as read.
@@ -382,6 +370,8 @@ pub struct TensorClass {
     pub fields: Vec<(String, FieldValue)>,
     /// Its files.
     pub files: FieldFiles,
+    /// True where `json_types.json` stands for the pickle.
+    pub replaced: bool,
     /// True where `json_types.json` was written for another pickle than the one beside it.
     pub mismatch: bool,
     /// The tensordict, or a lazy stack.
@@ -449,6 +439,28 @@ impl Node {
         }
     }
 
+    /// The nodes below, with their keys, member numbers or, for what is looked at, `_source`.
+    pub fn children(&self) -> Vec<(Cow<'_, str>, &Node)> {
+        match self {
+            Self::TensorDict(node) => {
+                node.entries.iter().map(|(key, node)| (Cow::Borrowed(key.as_str()), node)).collect()
+            }
+            Self::LazyStack(node) => by_number(&node.members),
+            Self::NonTensorStack(NonTensorStack {
+                values: StackValues::Members(members), ..
+            }) => by_number(members),
+            Self::SubTensorDict(node) => vec![(Cow::Borrowed(SOURCE), node.source.as_ref())],
+            Self::LazyView(node) => vec![(Cow::Borrowed(SOURCE), node.source.as_ref())],
+            // The tensordict of a tensorclass is no step of its own: its keys are those of the class.
+            Self::TensorClass(node) => node.tensordict.children(),
+            Self::Leaf(_)
+            | Self::NestedTensor(_)
+            | Self::NonTensor(_)
+            | Self::NonTensorStack(_)
+            | Self::Broken(_) => Vec::new(),
+        }
+    }
+
     /// What it is, in a word, as `dump` says it.
     pub fn word(&self) -> &'static str {
         match self {
@@ -464,4 +476,8 @@ impl Node {
             Self::Broken(_) => "broken",
         }
     }
+}
+
+fn by_number(nodes: &[Node]) -> Vec<(Cow<'_, str>, &Node)> {
+    nodes.iter().enumerate().map(|(number, node)| (Cow::Owned(number.to_string()), node)).collect()
 }
