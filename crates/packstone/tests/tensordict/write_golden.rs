@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use packstone::LocalRoot;
 use packstone::formats::tensordict::codes;
 use packstone::formats::tensordict::options::SaveOptions;
 use packstone::formats::tensordict::parts::names::shown;
@@ -11,10 +10,12 @@ use packstone::formats::tensordict::parts::node::{FieldValue, Node, StackValues}
 use packstone::formats::tensordict::parts::save::save;
 use packstone::formats::tensordict::parts::tree::Tree;
 use packstone::model::DType;
+use packstone::{LocalRoot, MemoryRoot, RootMut};
 use packstone_container::json::{ReadOptions, read};
 use packstone_testkit::{Case, good_cases};
 
-use crate::write_kit::{Content, content, dict, leaf_of, load_as, local, path};
+use crate::canonical;
+use crate::write_kit::{Content, below, content, dict, leaf_of, load_as, memory, path};
 
 fn folders() -> Vec<Case> {
     good_cases("tensordict").into_iter().filter(|case| case.data.is_dir()).collect()
@@ -26,11 +27,12 @@ fn tree(case: &Case) -> Tree {
 }
 
 fn saved(node: &Node) -> Content {
-    let (temp, root) = local();
+    let files = MemoryRoot::new();
+    let root: Arc<dyn RootMut> = Arc::new(files.clone());
     let options = SaveOptions::default().with_lossy_keys(true);
     save(&root, &path("x"), node, &options).unwrap();
-    let found = content(&temp.path().join("x"));
-    assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1, "nothing else is left");
+    let found = memory(&files, "x");
+    assert_eq!(memory(&files, "").len(), found.len(), "nothing else is left");
     found
 }
 
@@ -55,6 +57,9 @@ fn what_was_read_is_written_again_byte_for_byte() {
     for case in folders() {
         let tree = tree(&case);
         let (found, mut want) = (saved(&tree.root), content(&case.data));
+        let again = load_as(below(&found), true).unwrap();
+        assert_eq!(canonical::node(&again.root), canonical::node(&tree.root), "{}", case.name);
+        assert!(again.orphans.is_empty(), "{}: {:?}", case.name, again.orphans);
         let name = case.name.as_str();
         // What no entry names is not part of the tree.
         want.retain(|file, _| {

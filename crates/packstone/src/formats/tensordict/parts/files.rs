@@ -42,6 +42,8 @@ pub enum Body {
     Elements(Box<NestedTensor>),
     /// A file as it is.
     Copy(Arc<dyn Source>),
+    /// A file as it is, its checksum compared also where reading does not look.
+    Checked(Arc<dyn Source>),
     /// Zeros.
     Zeros,
 }
@@ -68,6 +70,10 @@ impl OutFile {
             Body::Leaf(bytes) => bytes.open()?,
             Body::Elements(nested) => nested.open()?.data,
             Body::Copy(file) => file.open()?,
+            Body::Checked(file) => {
+                file.verify()?;
+                file.open()?
+            }
             Body::Zeros => return Ok(Buf::default()),
         };
         let found = bytes.as_ref().len() as u64;

@@ -13,13 +13,16 @@ use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packstone_container::zip::{EntryOptions, Method, Padding, Payload, WriteError, Writer};
-use packstone_io::{Buf, Draft, IoError, Kind, RelPath, RootMut};
+use packstone_io::{Buf, Draft, IoError, Kind, RelPath, Root, RootMut};
 
 use super::super::codes;
 use super::super::layout::{LEAF, META};
-use super::super::options::SaveOptions;
+use super::super::options::{SaveOptions, TreeOptions, invalid};
+use super::super::reader::open_store;
 use super::files::{Body, Files, OutFile};
 use super::save::{Saved, step};
+use super::transfer;
+use super::tree::Tree;
 use crate::error::{Error, Place, Result};
 use crate::exec::{Progress, for_each};
 
@@ -33,6 +36,25 @@ const TURN_FILES: usize = 256;
 const TURN_BYTES: u64 = 64 << 20;
 /// Zeros are written in pieces of this size.
 const ZEROS: usize = 4 << 20;
+
+/// Packs the tree in `source`, a folder or another archive, as an archive at `path` below `root`; with `stray`, also
+/// files that no document names.
+///
+/// # Errors
+/// Those of reading the tree, of [`transfer::files`] and of [`write`]; then nothing has changed.
+pub fn pack(
+    source: Arc<dyn Root>,
+    root: &Arc<dyn RootMut>,
+    path: &RelPath,
+    stray: bool,
+    reading: &TreeOptions,
+    options: &SaveOptions,
+    progress: Option<&Arc<dyn Progress>>,
+) -> Result<Saved> {
+    let store = open_store(source, &reading.limits)?.store();
+    let tree = Tree::load(Arc::clone(&store), reading)?;
+    write(root, path, transfer::files(&store, &tree, stray)?, options, progress)
+}
 
 /// Writes files as an archive at `path`.
 ///
@@ -221,9 +243,9 @@ fn fault(error: WriteError, name: Option<&str>) -> Error {
             Ok(error) => error.into(),
             Err(error) => Error::new(Kind::Io, "io/fault", place, error.to_string()),
         },
-        WriteError::Unsupported(method) => super::super::options::invalid(format!(
-            "expected a compression that is written, found {method}"
-        )),
+        WriteError::Unsupported(method) => {
+            invalid(format!("expected a compression that is written, found {method}"))
+        }
         WriteError::NameLength { .. } => {
             Error::new(Kind::Invalid, codes::NAME_TOO_LONG, place, error.to_string())
         }
