@@ -13,13 +13,13 @@ use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packstone_container::zip::{EntryOptions, Method, Padding, Payload, WriteError, Writer};
-use packstone_io::{Buf, Draft, IoError, Kind, RelPath, Root, RootMut};
+use packstone_io::{Draft, IoError, Kind, RelPath, Root, RootMut};
 
 use super::super::codes;
 use super::super::layout::{LEAF, META};
 use super::super::options::{SaveOptions, TreeOptions, invalid};
 use super::super::reader::open_store;
-use super::files::{Body, Files, OutFile};
+use super::files::{Files, OutFile};
 use super::save::{Saved, step};
 use super::transfer;
 use super::tree::Tree;
@@ -34,8 +34,6 @@ const MODE: u16 = 0o644;
 const TURN_FILES: usize = 256;
 /// And, but for a single larger one, no larger in sum.
 const TURN_BYTES: u64 = 64 << 20;
-/// Zeros are written in pieces of this size.
-const ZEROS: usize = 4 << 20;
 
 /// Packs the tree in `source`, a folder or another archive, as an archive at `path` below `root`; with `stray`, also
 /// files that no document names.
@@ -68,9 +66,8 @@ pub fn write(
     options: &SaveOptions,
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<Saved> {
-    if !options.replace && root.len(path).is_ok() {
-        let message = "expected no archive yet, found a file";
-        return Err(Error::new(Kind::Exists, "io/exists", Place::file(path), message));
+    if !options.replace {
+        refuse_existing(root.as_ref(), path)?;
     }
     let mut saved = Saved { files: files.files.len() as u64, bytes: 0, notes: files.notes };
     if let Some(progress) = progress {
@@ -86,6 +83,18 @@ pub fn write(
     }
     saved.bytes = packer.finish()?;
     Ok(saved)
+}
+
+/// Refuses a target that is there already.
+///
+/// # Errors
+/// `io/exists`.
+pub fn refuse_existing(root: &dyn Root, path: &RelPath) -> Result<()> {
+    if root.len(path).is_err() {
+        return Ok(());
+    }
+    let message = "expected no archive yet, found a file";
+    Err(Error::new(Kind::Exists, "io/exists", Place::file(path), message))
 }
 
 /// How many of `files` are worked on at once; at least one where there is one.
@@ -167,7 +176,7 @@ impl Packer {
     /// # Errors
     /// Those of reading the files; `Io`; those of `done`, which is told the bytes of each file.
     pub fn add(&mut self, files: &[OutFile], done: impl Fn(u64) -> Result<()>) -> Result<()> {
-        let opened = files.iter().map(opened).collect::<Result<Vec<_>>>()?;
+        let opened = files.iter().map(OutFile::open).collect::<Result<Vec<_>>>()?;
         let parts: Vec<Vec<&[u8]>> =
             opened.iter().map(|pieces| pieces.iter().map(AsRef::as_ref).collect()).collect();
         let entries: Vec<EntryOptions> =
@@ -218,22 +227,6 @@ impl<'a> Job<'a> {
         *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
         Ok(())
     }
-}
-
-/// The bytes of a file in pieces.
-fn opened(file: &OutFile) -> Result<Vec<Buf>> {
-    if !matches!(file.body, Body::Zeros) {
-        return Ok(vec![file.open()?]);
-    }
-    let piece = Buf::from(vec![0; ZEROS]);
-    let mut pieces = Vec::new();
-    let mut left = file.len;
-    while left > 0 {
-        let len = usize::try_from(left).unwrap_or(usize::MAX).min(ZEROS);
-        pieces.extend(piece.slice(..len));
-        left -= len as u64;
-    }
-    Ok(pieces)
 }
 
 fn fault(error: WriteError, name: Option<&str>) -> Error {
