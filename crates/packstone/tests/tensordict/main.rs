@@ -14,3 +14,4 @@ mod canonical;
 mod dataset;
 mod golden;
 mod kit;
+mod many;
