@@ -239,12 +239,20 @@ mod tests {
         assert_eq!(weighted(&[5e-324]).draw(3, 4), 0);
     }
 
+    /// Emitted by the original after windows of 10¹² samples that were abandoned at their first.
     #[test]
     fn far_draws_cost_what_near_ones_do() {
-        let population = Population::Equal(10);
-        let far: Vec<_> = (0..8).map(|at| population.draw(42, 1_000_000_000_000 + at)).collect();
-        assert!(far.iter().all(|row| *row < 10) && far.iter().any(|row| *row != far[0]));
-        assert!(population.draw(42, u64::MAX) < 10);
+        let weights: Vec<f64> = (1..=10).map(f64::from).collect();
+        let (equal, weighted) = (Population::Equal(10), weighted(&weights));
+        let far = |population: &Population, seed| {
+            let draws = 1_000_000_000_000..1_000_000_000_016;
+            draws.map(|draw| population.draw(seed, draw)).collect::<Vec<_>>()
+        };
+        assert_eq!(far(&equal, 42), [9, 5, 6, 5, 4, 8, 9, 3, 9, 0, 3, 2, 1, 4, 1, 8]);
+        assert_eq!(far(&equal, u64::MAX), [3, 7, 3, 0, 4, 9, 4, 1, 6, 8, 3, 4, 2, 6, 8, 7]);
+        assert_eq!(far(&weighted, 42), [4, 7, 7, 7, 6, 8, 6, 5, 9, 1, 5, 6, 3, 6, 3, 8]);
+        assert_eq!(far(&weighted, u64::MAX), [7, 8, 5, 6, 6, 6, 6, 6, 7, 6, 6, 6, 4, 5, 8, 8]);
+        assert!(equal.draw(42, u64::MAX) < 10);
         assert_eq!(Population::Equal(0).draw(1, 1), 0);
     }
 
