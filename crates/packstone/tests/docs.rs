@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use packstone::formats::sedpack::codes;
 
 /// The first halves of codes.
-const ROOMS: [&str; 7] = ["io", "model", "ops", "format", "exec", "cli", "sedpack"];
+const ROOMS: [&str; 9] =
+    ["io", "model", "expr", "ops", "format", "exec", "cli", "sedpack", "datasetrt"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
