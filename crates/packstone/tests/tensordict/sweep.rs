@@ -77,6 +77,7 @@ fn sweep_folder(name: &str) {
     let case = cases.into_iter().find(|case| case.name == name).unwrap();
     let whole = memory_of(&case.data);
     for (path, bytes) in whole.files() {
+        let bytes = bytes.to_vec();
         let mut bent = Vec::new();
         bent.extend(cut_points(bytes.len(), 6).into_iter().map(|at| bytes[..at].to_vec()));
         for at in flip_points(bytes.len(), 8) {
