@@ -12,9 +12,13 @@
 mod bad;
 mod canonical;
 mod dataset;
+mod documents;
 mod golden;
 mod kit;
 mod write_archive;
 mod write_golden;
 mod write_kit;
 mod write_save;
+mod many;
+mod rules;
+mod sweep;
