@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use packstone_container::Limits;
 use packstone_container::json::Object;
-use packstone_io::{Buf, Kind, RelPath, Root};
+use packstone_io::{Buf, Kind, RelPath, Root, RootMut};
 
 use super::codes;
 use super::layout::META;
-use super::options::TreeOptions;
+use super::options::{SaveOptions, TreeOptions};
 use super::parts::archive::ArchiveStore;
 use super::parts::extension::Extension;
 use super::parts::field::{FieldReader, Rows};
@@ -27,9 +27,11 @@ use super::parts::folder::FolderStore;
 use super::parts::leaves::{Entry, leaves};
 use super::parts::node::{Fault, Node};
 use super::parts::store::Store;
+use super::parts::transfer;
 use super::parts::tree::Tree;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, ShardRef};
+use crate::exec::Progress;
+use crate::format::{Collection, Dataset, Info, ReadContext, Rewrite, ShardRef, Written};
 use crate::model::{Batch, Field, Schema};
 
 /// The one collection of a tree that says nothing else.
@@ -88,6 +90,7 @@ impl Opened {
 /// An open tree.
 pub struct TensorDictDataset {
     info: Info,
+    store: Arc<dyn Store>,
     tree: Arc<Tree>,
     /// Names of collections, with their keys in the root; without a key, the root is the collection.
     names: Vec<(String, Option<String>)>,
@@ -104,7 +107,7 @@ impl TensorDictDataset {
     /// Those of [`open_store`] and [`Tree::load`]; the fault of the first node that cannot be read.
     pub fn open(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
         let store = open_store(root, &options.limits)?.store();
-        let tree = Tree::load(store, options)?;
+        let tree = Tree::load(Arc::clone(&store), options)?;
         if let Some(fault) = first_broken(&tree.root) {
             return Err(fault.error());
         }
@@ -119,7 +122,7 @@ impl TensorDictDataset {
         };
         let (tree, limits) = (Arc::new(tree), options.limits);
         let schema = Arc::new(Schema::new(declared.clone().unwrap_or_default()));
-        let mut dataset = Self { info, tree, names, declared, schema, limits };
+        let mut dataset = Self { info, store, tree, names, declared, schema, limits };
         if let Some((first, _)) = dataset.names.first() {
             dataset.schema = Arc::clone(dataset.open_collection(first)?.schema());
         }
@@ -196,8 +199,28 @@ impl Dataset for TensorDictDataset {
         self.names.iter().map(|(name, _)| name.clone()).collect()
     }
 
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        Some(self)
+    }
+
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
         Ok(Arc::new(self.open_collection(name)?))
+    }
+}
+
+impl Rewrite for TensorDictDataset {
+    fn rewrite(
+        &self,
+        target: &Arc<dyn RootMut>,
+        options: &Object,
+        progress: Option<&Arc<dyn Progress>>,
+    ) -> Result<Written> {
+        let options = SaveOptions::default().with(options)?;
+        let saved = transfer::copy(&self.store, &self.tree, target, &options, progress)?;
+        let lens = self.names.iter().map(|(name, _)| Ok(self.open_collection(name)?.len));
+        let lens = lens.collect::<Result<Vec<u64>>>()?;
+        let samples = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));
+        Ok(Written { samples, shards: saved.files, bytes: saved.bytes })
     }
 }
 
