@@ -2,11 +2,11 @@
 //! completed.
 //!
 //! ```text
-//! { "before": SHA-256 of the old root, "files": [{ "path": …, "text": … }, …] }      the root document comes last
+//! { "before": SHA-256 of the last document as it was, "files": [{ "path": …, "text": … }, …] }
 //! ```
 //!
 //! It is written and synced before the first rename and removed after the last. Whoever takes the root's lock next
-//! finishes what it says, unless the root has moved on since.
+//! finishes what it says, unless the last document, the one that makes the others count, has moved on since.
 
 use packstone_container::Limits;
 use packstone_container::digest::{Algorithm, digest_hex};
@@ -15,21 +15,22 @@ use packstone_io::{Kind, RelPath, RootMut};
 
 use crate::error::{Error, Place, Result};
 
-/// Documents with the texts that they will have; the root document comes last.
+/// Documents with the texts that they will have; the one that makes the others count comes last.
 pub type Documents = Vec<(RelPath, Vec<u8>)>;
 
 /// How a format keeps its intents.
 pub struct Intent<'a> {
     /// The file that says it.
     pub file: &'a str,
-    /// The root document, whose old text it is bound to.
-    pub root: &'a str,
     /// Whether it may speak of a file: it is a file like any other that nobody vouches for, and says nothing about data.
     pub may: fn(&RelPath) -> bool,
     /// What `may` allows, for messages: `a list or the root document`.
     pub allowed: &'static str,
     /// The code of an intent that packstone did not write.
     pub malformed: &'static str,
+    /// Drop a publication of which no document was renamed yet, instead of completing it: for changes that must not
+    /// happen twice when a caller who was told of a failure tries again.
+    pub only_begun: bool,
 }
 
 impl Intent<'_> {
@@ -37,15 +38,11 @@ impl Intent<'_> {
         RelPath::new(self.file).unwrap_or_default()
     }
 
-    fn root(&self) -> RelPath {
-        RelPath::new(self.root).unwrap_or_default()
-    }
-
     fn malformed(&self, message: String) -> Error {
         Error::new(Kind::Invalid, self.malformed, Place::file(self.file), message)
     }
 
-    /// Replaces documents, so that a cut leaves something to complete. `before` is the old text of the root document.
+    /// Replaces documents, so that a cut leaves something to complete. `before` is the old text of the last one.
     ///
     /// # Errors
     /// `Io`; where staging fails all old contents stand.
@@ -62,11 +59,9 @@ impl Intent<'_> {
         let text = json::write(&Value::Object(intent), &Style::PYDANTIC);
         root.replace(&[(self.path(), text.into_bytes())])?;
         let replaced = root.replace(files);
-        let begun =
-            |(path, text): &(RelPath, Vec<u8>)| root.read(path).is_ok_and(|b| b[..] == text[..]);
         // After the last rename nothing is left to do, and before the first one there is nothing to complete. An intent
         // that cannot be removed is seen to be done by whoever reads it.
-        if replaced.is_ok() || !files.iter().any(begun) {
+        if replaced.is_ok() || !begun(root, files) {
             let _ = root.remove(&self.path());
         }
         Ok(replaced?)
@@ -97,10 +92,11 @@ impl Intent<'_> {
             let path = path.ok_or_else(|| shape(path_at.unexpected(self.allowed)))?;
             files.push((path, text.as_bytes().to_vec()));
         }
-        let current = root.read(&self.root())?;
-        let moved_on = digest_hex(Algorithm::Sha256, &current) != before
-            && files.last().is_none_or(|(_, text)| text[..] != current[..]);
-        Ok((!moved_on).then_some(files))
+        let Some((marker, text)) = files.last() else { return Ok(None) };
+        let current = root.read(marker)?;
+        let moved_on = digest_hex(Algorithm::Sha256, &current) != before && text[..] != current[..];
+        let dropped = self.only_begun && !begun(root, &files);
+        Ok((!moved_on && !dropped).then_some(files))
     }
 
     /// Completes a publication that was cut off, under the root's lock; returns the files that it had left.
@@ -117,4 +113,9 @@ impl Intent<'_> {
             _ => Ok(files.into_iter().map(|(path, _)| path).collect()),
         }
     }
+}
+
+/// True where a document has its new text already.
+fn begun(root: &dyn RootMut, files: &Documents) -> bool {
+    files.iter().any(|(path, text)| root.read(path).is_ok_and(|b| b[..] == text[..]))
 }

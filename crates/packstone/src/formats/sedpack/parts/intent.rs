@@ -9,10 +9,10 @@ use crate::intent::Intent;
 /// Where it stands, and what it may speak of.
 pub const PUBLICATION: Intent<'static> = Intent {
     file: INTENT,
-    root: ROOT_DOCUMENT,
     may: is_document,
     allowed: "a list or the root document",
     malformed: codes::SCHEMA_INVALID,
+    only_begun: false,
 };
 
 fn is_document(path: &RelPath) -> bool {
