@@ -25,11 +25,12 @@ use super::parts::flat::flatten;
 use super::parts::folder::FolderStore;
 use super::parts::leaves::{Entry, leaves};
 use super::parts::node::{Fault, Node};
+use super::parts::show::{line, outline};
 use super::parts::store::Store;
 use super::parts::tree::Tree;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, ShardRef};
-use crate::model::{Batch, Field, Schema};
+use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, ShardRef};
+use crate::model::{Batch, Field, Outline, Schema};
 
 /// The one collection of a tree that says nothing else.
 pub const DATA: &str = "data";
@@ -216,6 +217,15 @@ impl Dataset for TensorDictDataset {
 
     fn schema(&self) -> &Arc<Schema> {
         &self.schema
+    }
+
+    fn outline(&self) -> Result<Option<Outline>> {
+        Ok(Some(outline("", &self.tree.root)))
+    }
+
+    fn leaves(&self) -> Option<Leaves<'_>> {
+        let lines = self.leaves().into_iter().map(|entry| line(&entry, &self.limits));
+        Some(Box::new(lines))
     }
 
     fn collections(&self) -> Vec<String> {

@@ -17,6 +17,7 @@ pub mod nested;
 pub mod node;
 pub mod pick;
 pub mod pickles;
+pub mod show;
 pub mod stack;
 pub mod store;
 pub mod tensor;
