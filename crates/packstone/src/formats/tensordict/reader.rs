@@ -25,11 +25,12 @@ use super::parts::flat::flatten;
 use super::parts::folder::FolderStore;
 use super::parts::leaves::{Entry, leaves};
 use super::parts::node::{Fault, Node};
+use super::parts::outline::outline;
 use super::parts::store::Store;
 use super::parts::tree::Tree;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, ShardRef};
-use crate::model::{Batch, Field, Schema};
+use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, ShardRef};
+use crate::model::{Batch, Field, Outline, Schema};
 
 /// The one collection of a tree that says nothing else.
 pub const DATA: &str = "data";
@@ -155,7 +156,7 @@ impl TensorDictDataset {
     }
 
     /// Everything that the tree holds as it is stored, in tree order.
-    pub fn leaves(&self) -> Vec<Entry<'_>> {
+    pub fn entries(&self) -> Vec<Entry<'_>> {
         leaves(&self.tree.root)
     }
 
@@ -220,6 +221,15 @@ impl Dataset for TensorDictDataset {
 
     fn collections(&self) -> Vec<String> {
         self.names.clone()
+    }
+
+    fn outline(&self) -> Result<Option<Outline>> {
+        Ok(Some(outline("", &self.tree.root)))
+    }
+
+    fn leaves(&self) -> Option<Leaves<'_>> {
+        let limits = self.limits;
+        Some(Box::new(self.entries().into_iter().map(move |entry| entry.described(&limits))))
     }
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use packstone_container::Limits;
+use packstone_container::digest::{Algorithm, digest_hex};
 use packstone_container::json::{Object, Value};
 use packstone_io::{Buf, Kind};
 
@@ -13,6 +15,7 @@ use super::super::schema::torch_name;
 use super::node::{
     Bytes, FieldFiles, FieldValue, Leaf, NestedTensor, Node, NonTensorStack, Source, StackValues,
 };
+use super::pickles;
 use crate::error::{Error, Place, Result};
 use crate::model::DType;
 
@@ -218,5 +221,39 @@ impl Entry<'_> {
             out.insert("error", fault.error().to_string());
         }
         out
+    }
+
+    /// What is known once it was opened: the SHA-256 of its bytes, sizes of a nested tensor, what a pickle names. A
+    /// leaf that cannot be read has its error for all that.
+    ///
+    /// # Errors
+    /// `Cancelled`; all others are told.
+    pub fn described(&self, limits: &Limits) -> Result<Object> {
+        let mut out = self.to_json();
+        if self.value().is_some() {
+            return Ok(out);
+        }
+        let read = || -> Result<Object> {
+            let mut more = Object::new();
+            if let Content::Nested(nested) = self.content {
+                let parts = nested.open()?;
+                let sizes = (0..parts.len()).filter_map(|part| parts.shape(part)).map(Value::from);
+                more.insert("sizes", sizes.collect::<Vec<_>>());
+                more.insert("sha256", digest_hex(Algorithm::Sha256, &parts.data));
+                return Ok(more);
+            }
+            let bytes = self.open()?;
+            more.insert("sha256", digest_hex(Algorithm::Sha256, &bytes));
+            if self.dtype().is_none() {
+                pickles::describe(&bytes, limits, &mut more);
+            }
+            Ok(more)
+        };
+        match read() {
+            Ok(more) => more.into_iter().for_each(|(name, value)| drop(out.insert(name, value))),
+            Err(error) if error.kind() == Kind::Cancelled => return Err(error),
+            Err(error) => drop(out.insert("error", error.to_string())),
+        }
+        Ok(out)
     }
 }

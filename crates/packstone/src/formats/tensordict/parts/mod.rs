@@ -15,6 +15,7 @@ pub mod mapping;
 pub mod names;
 pub mod nested;
 pub mod node;
+pub mod outline;
 pub mod pick;
 pub mod pickles;
 pub mod stack;
