@@ -12,6 +12,9 @@
 mod bad;
 mod canonical;
 mod dataset;
+mod documents;
 mod golden;
 mod kit;
 mod many;
+mod rules;
+mod sweep;
