@@ -18,3 +18,8 @@ mod kit;
 mod many;
 mod rules;
 mod sweep;
+mod write_archive;
+mod write_golden;
+mod write_kit;
+mod write_samples;
+mod write_save;
