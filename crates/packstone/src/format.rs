@@ -6,9 +6,9 @@ use std::sync::Arc;
 use packstone_container::Limits;
 use packstone_container::codec::Decoder;
 use packstone_container::json::Object;
-use packstone_io::{BufferPool, RelPath, Root, RootMut};
+use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
-use crate::error::Result;
+use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
 use crate::model::{Batch, Fidelity, Finding, Schema};
 
@@ -34,6 +34,24 @@ pub trait Format: Sync {
     /// # Errors
     /// `NotFound`, `Unsupported` (newer version), `Invalid`, `Corrupt`.
     fn open(&self, root: Arc<dyn Root>, limits: &Limits) -> Result<Arc<dyn Dataset>>;
+
+    /// Opens several roots as one dataset, in their order, where the format knows what that means.
+    ///
+    /// # Errors
+    /// Those of [`Format::open`]; `Unsupported`; `Invalid` where they do not go together.
+    fn open_many(&self, roots: Vec<Arc<dyn Root>>, limits: &Limits) -> Result<Arc<dyn Dataset>> {
+        match <[_; 1]>::try_from(roots) {
+            Ok([only]) => self.open(only, limits),
+            Err(roots) => {
+                let message = format!(
+                    "expected one {} dataset, found {} that cannot be read as one",
+                    self.id(),
+                    roots.len()
+                );
+                Err(Error::new(Kind::Unsupported, "format/one_root", Place::default(), message))
+            }
+        }
+    }
 
     /// What this format cannot hold of a dataset, under these options. Nothing is written.
     ///
@@ -190,6 +208,8 @@ pub struct ReadContext {
     pub limits: Limits,
     /// Compare recorded checksums before a shard is used.
     pub verify: bool,
+    /// Say what the container calls each sample, see [`Batch::identity`].
+    pub identities: bool,
     /// What was noticed and is no error.
     pub notes: Vec<Finding>,
 }
@@ -197,7 +217,8 @@ pub struct ReadContext {
 impl ReadContext {
     /// A context for one thread, with buffers from `pool`.
     pub fn new(pool: BufferPool, limits: Limits, verify: bool) -> Self {
-        Self { decoder: Decoder::new(), pool, limits, verify, notes: Vec::new() }
+        let (decoder, notes) = (Decoder::new(), Vec::new());
+        Self { decoder, pool, limits, verify, identities: false, notes }
     }
 }
 

@@ -30,7 +30,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let opened = args.address.open()?;
     for collection in opened.collections(&args.address, &[])? {
-        let scan = Scan::new(Arc::clone(&collection)).threads(0).range(0..args.limit);
+        let scan =
+            Scan::new(Arc::clone(&collection)).identities(true).threads(0).range(0..args.limit);
         let (scan, schema) = sample::project(scan, collection.schema(), &args.field)?;
         if out.is_json() {
             let mut lines = Lines::new(collection.name(), &schema, true);

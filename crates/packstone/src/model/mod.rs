@@ -1,6 +1,7 @@
 //! What a dataset is, whatever its format: typed fields, rows, batches, and what is said about them.
 
 mod batch;
+pub mod canonical;
 mod column;
 mod dtype;
 mod fidelity;

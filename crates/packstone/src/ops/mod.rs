@@ -1,7 +1,6 @@
 //! What is done with datasets: one verb a file, written against the traits of [`crate::format`] alone.
 
 mod batches;
-mod canonical;
 mod content;
 mod convert;
 mod diff;

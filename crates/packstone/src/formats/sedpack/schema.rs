@@ -7,7 +7,7 @@ use packstone_io::Kind;
 use super::codes;
 use super::layout::VARIABLE_ALIGN;
 use crate::error::{Error, Place, Result};
-use crate::model::{DType, Field, Key, Schema};
+use crate::model::{DType, Field, Schema};
 
 /// The format of shard files, which is also their extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub fn field(
         "bytes" => DType::Bytes,
         other => DType::from_numpy(other).ok_or_else(|| refuse(format!("{other:?}")))?,
     };
-    let field = Field { key: Key::new(name), dtype: parsed, shape, metadata };
+    let field = Field { metadata, ..Field::new(name, parsed, shape) };
     if !field.varies() && field.value_bytes().is_none_or(|n| n > i64::MAX.unsigned_abs()) {
         let message =
             format!("expected a value size that fits 64 bits, found shape {:?}", field.shape);
@@ -209,8 +209,13 @@ pub fn check_writable(schema: &Schema, shard_type: ShardType) -> Result<()> {
                 field.dtype, field.shape
             ));
         }
-        if field.dtype == DType::BFloat16 {
-            return refuse("expected a dtype that NumPy knows, found bfloat16".to_owned());
+        let plain = matches!(field.dtype, DType::Str | DType::Bytes | DType::Int);
+        if !plain && DType::from_numpy(&field.dtype.name()).is_none() {
+            return refuse(format!("expected a dtype that NumPy knows, found {}", field.dtype));
+        }
+        if field.varying {
+            let rank = field.shape.len();
+            return refuse(format!("expected one shape, found {rank} dimensions that vary"));
         }
         match shard_type {
             ShardType::Fb => {}

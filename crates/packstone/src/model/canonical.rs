@@ -8,14 +8,14 @@
 use packstone_container::json::{self, FloatStyle, Number, Object, Style, Value};
 
 /// The one spelling of `object`.
-pub(super) fn object(object: &Object) -> String {
+pub fn object(object: &Object) -> String {
     let mut out = String::new();
     members(&mut out, object);
     out
 }
 
 /// The one spelling of `value`.
-pub(super) fn value(value: &Value) -> String {
+pub fn value(value: &Value) -> String {
     let mut out = String::new();
     any(&mut out, value);
     out
