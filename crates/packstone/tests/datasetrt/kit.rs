@@ -1,12 +1,16 @@
 //! What the tests share: opening golden caches, expectations as values, and caches made by hand.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use packstone::format::{AuditOptions, ReadContext};
+use packstone::formats::datasetrt::audit::audit_many;
 use packstone::formats::datasetrt::options::OpenOptions;
 use packstone::formats::datasetrt::parts::joint::Joint;
 use packstone::formats::datasetrt::reader::DatasetRtDataset;
 use packstone::json::{Object, Value};
+use packstone::model::{Finding, Severity};
 use packstone::{Error, Limits, LocalRoot, Root};
 use packstone_testkit::Case;
 
@@ -54,4 +58,22 @@ pub(crate) fn canonical(value: &Value) -> Value {
 
 pub(crate) fn canonical_object(object: &Object) -> Object {
     object.iter().map(|(key, value)| (key.clone(), canonical(value))).collect()
+}
+
+/// Everything that a check of these caches finds.
+pub(crate) fn check(roots: Vec<Arc<dyn Root>>, options: &AuditOptions) -> Vec<Finding> {
+    let audit = match audit_many(roots, options) {
+        Ok(audit) => audit,
+        Err(error) => return vec![error.into()],
+    };
+    let mut found = audit.findings;
+    let mut context = ReadContext::default();
+    audit.tasks.into_iter().for_each(|task| found.extend((task.run)(&mut context)));
+    found
+}
+
+/// The codes of a full check with their severities.
+pub(crate) fn verdict(roots: Vec<Arc<dyn Root>>) -> BTreeSet<(Severity, &'static str)> {
+    let found = check(roots, &AuditOptions::default());
+    found.into_iter().map(|f| (f.severity, f.code)).collect()
 }

@@ -8,5 +8,6 @@
     reason = "a test says what is wrong by failing"
 )]
 
+mod bad;
 mod golden;
 mod kit;

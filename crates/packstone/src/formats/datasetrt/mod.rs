@@ -19,6 +19,7 @@
 //! A sample has the one field `data`; the metadata columns are what is said about it. Rules are those of the public
 //! specification; where the original library differs, the modules say so.
 
+pub mod audit;
 pub mod codes;
 pub mod document;
 pub mod layout;

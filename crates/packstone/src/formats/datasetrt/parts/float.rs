@@ -4,6 +4,8 @@
 //! that need 16 or 17 digits can come back one unit in the last place off, about one in ten of random ones. Other digits
 //! inside of the same rounding interval may do better: every exact reader takes them for the same double.
 
+use std::sync::LazyLock;
+
 use packstone_container::json::{FloatStyle, float_text};
 
 /// The double that the original reads from a JSON number with a fraction or an exponent; `None` where it refuses it.
@@ -67,7 +69,10 @@ fn scaled(significand: u64, mut exponent: i32) -> Option<f64> {
 
 /// Ten to this power, correctly rounded, as far as doubles go.
 fn power(exponent: u32) -> Option<f64> {
-    (exponent <= 308).then(|| format!("1e{exponent}").parse().ok())?
+    static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| {
+        (0..=308).filter_map(|exponent| format!("1e{exponent}").parse().ok()).collect()
+    });
+    POWERS.get(usize::try_from(exponent).ok()?).copied()
 }
 
 /// The spelling of the original's writer: the shortest digits that an exact reader takes for `x`; `null` where it is not

@@ -1,7 +1,9 @@
 //! What only DatasetRT has.
 
 pub mod cache;
+pub mod check;
 pub mod float;
+pub mod identity;
 pub mod index;
 pub mod joint;
 pub mod maps;
