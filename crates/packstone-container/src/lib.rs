@@ -9,6 +9,7 @@ pub mod digest;
 pub mod flatshard;
 pub mod json;
 pub mod npy;
+pub mod pickle;
 pub mod safetensors;
 pub mod tfrecord;
 pub mod zip;

@@ -10,7 +10,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::model::{Batch, Fidelity, Finding, Schema};
+use crate::model::{Batch, Fidelity, Finding, Holds, Schema};
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -22,6 +22,14 @@ pub trait Format: Sync {
 
     /// The options of [`Format::create`] with their meaning, for `packstone formats` and for messages.
     fn write_options(&self) -> &'static [(&'static str, &'static str)];
+
+    /// What it is recognized by, for people: `dataset_info.json`.
+    fn mark(&self) -> &'static str;
+
+    /// Endings of file names, without the dot, for datasets of this format that are one file.
+    fn file_endings(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// True where `root` holds a dataset of this format; looks at names only.
     ///
@@ -52,6 +60,13 @@ pub trait Format: Sync {
             }
         }
     }
+
+    /// What samples of a new dataset can be made of, under these options. What they cannot be made of is carried in
+    /// other words by the operations, see [`Plan::carried`].
+    ///
+    /// # Errors
+    /// `Invalid` where the options contradict each other.
+    fn holds(&self, plan: &Plan, options: &Object) -> Result<Holds>;
 
     /// What this format cannot hold of a dataset, under these options. Nothing is written.
     ///
@@ -103,7 +118,9 @@ pub struct Plan {
     /// The collections that will be written, in order, with their numbers of samples where known.
     pub collections: Vec<(String, Option<u64>)>,
     /// What the source says about itself, see [`Info::native`].
-    pub source: Option<(&'static str, Object)>,
+    pub source: Option<(String, Object)>,
+    /// What is stored in other words than the source has, to be kept unread and given back as [`Info::carried`].
+    pub carried: Option<Object>,
 }
 
 /// What a dataset says about itself.
@@ -113,6 +130,8 @@ pub struct Info {
     pub format: &'static str,
     /// The format's own metadata, as its documents have it.
     pub native: Object,
+    /// The [`Plan::carried`] of the one who wrote it.
+    pub carried: Option<Object>,
 }
 
 /// An open dataset.
@@ -125,6 +144,11 @@ pub trait Dataset: Send + Sync {
 
     /// The names of its collections, in the order of the format.
     fn collections(&self) -> Vec<String>;
+
+    /// The dataset as it is stored, where this one gives back what is stored in other words.
+    fn stored(&self) -> Option<Arc<dyn Dataset>> {
+        None
+    }
 
     /// A collection by name.
     ///
@@ -151,6 +175,19 @@ pub trait Collection: Send + Sync {
 
     /// The fields of its samples.
     fn schema(&self) -> &Arc<Schema>;
+
+    /// True where any sample has metadata.
+    ///
+    /// # Errors
+    /// Those of [`Collection::shards`].
+    fn has_metadata(&self) -> Result<bool> {
+        for shard in self.shards(0) {
+            if !shard?.metadata.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;

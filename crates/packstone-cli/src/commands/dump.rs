@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packstone::ops::Scan;
 
-use crate::address::Address;
+use crate::address::{self, Address};
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
 use crate::output::Out;
@@ -13,9 +13,9 @@ use crate::sample::{self, Lines};
 /// Print every sample as a line of JSON, with a SHA-256 of each value.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The dataset, or one collection of it.
-    #[arg(value_name = "PATH[#COLLECTION]")]
-    pub(crate) address: Address,
+    /// The dataset, or one collection of it; several paths where the format reads them as one dataset.
+    #[arg(value_name = "PATH[#COLLECTION]", required = true)]
+    pub(crate) addresses: Vec<Address>,
     /// Only these collections.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     pub(crate) collection: Vec<String>,
@@ -39,8 +39,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let opened = args.address.open()?;
-    for collection in opened.collections(&args.address, &args.collection)? {
+    let opened = address::open_all(&args.addresses)?;
+    for collection in opened.collections(&args.addresses, &args.collection)? {
         let end = args.limit.map_or(u64::MAX, |count| args.start.saturating_add(count));
         let scan = Scan::new(Arc::clone(&collection))
             .identities(true)

@@ -8,7 +8,7 @@ use packstone::json::{Object, Value};
 use packstone::model::Schema;
 use packstone::{Result, Root};
 
-use crate::address::{Address, Opened};
+use crate::address::{self, Address, Opened};
 use crate::failure::{Exit, Outcome};
 use crate::output::{Out, Paint};
 use crate::table::Table;
@@ -17,17 +17,17 @@ use crate::{interrupt, show, units};
 /// Show schema, collections, sizes and metadata of a dataset.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The dataset, or one collection of it.
-    #[arg(value_name = "PATH[#COLLECTION]")]
-    address: Address,
+    /// The dataset, or one collection of it; several paths where the format reads them as one dataset.
+    #[arg(value_name = "PATH[#COLLECTION]", required = true)]
+    addresses: Vec<Address>,
     /// Add up the sizes of the shard files; this walks all lists of shards.
     #[arg(long)]
     sizes: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let opened = args.address.open()?;
-    let collections = opened.collections(&args.address, &[])?;
+    let opened = address::open_all(&args.addresses)?;
+    let collections = opened.collections(&args.addresses, &[])?;
     let sizes = collections
         .iter()
         .map(|collection| match args.sizes {
@@ -64,6 +64,12 @@ impl Overview<'_> {
         self.opened.dataset.schema()
     }
 
+    /// The path, or all of them.
+    fn path(&self) -> String {
+        let paths = self.args.addresses.iter().map(|address| address.path.to_string_lossy());
+        paths.collect::<Vec<_>>().join(" ")
+    }
+
     fn native(&self) -> &Object {
         &self.opened.dataset.info().native
     }
@@ -91,7 +97,7 @@ impl Overview<'_> {
             "type": "dataset",
             "schema_version": 1,
             "format": self.opened.format.id(),
-            "path": self.args.address.path.to_string_lossy().into_owned(),
+            "path": self.path(),
             "schema": schema.to_json(),
             "collections": rows,
             "samples": total(|c| c.len()),
@@ -102,7 +108,7 @@ impl Overview<'_> {
     }
 
     fn print(&self, out: &mut Out) -> Outcome<()> {
-        let path = self.args.address.path.to_string_lossy();
+        let path = self.path();
         let title = out.paint(Paint::Cyan, out.data(&path));
         out.line(format!("{title}  {}", self.opened.format.title()))?;
         let schema = self.schema();

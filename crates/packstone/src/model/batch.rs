@@ -79,6 +79,11 @@ impl Batch {
         self.metadata.clone_from(&other.metadata);
     }
 
+    /// Takes the identities of `other`, which has as many rows.
+    pub(crate) fn copy_identities(&mut self, other: &Self) {
+        self.identities = Arc::clone(&other.identities);
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

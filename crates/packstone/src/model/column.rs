@@ -78,6 +78,27 @@ impl Column {
         Some(self)
     }
 
+    /// The same rows without shapes of their own.
+    #[must_use]
+    pub fn without_shapes(mut self) -> Self {
+        self.shapes = None;
+        self
+    }
+
+    /// Rows that begin with their `rank` dims as `u64`, little-endian, as rows with shapes of their own, without a copy of
+    /// their elements; `None` where one is too short.
+    pub fn unframed(&self, rank: usize) -> Option<Self> {
+        let head = rank.checked_mul(size_of::<u64>())?;
+        let (mut spans, mut dims) = (Vec::with_capacity(self.rows), Vec::new());
+        for row in 0..self.rows {
+            let span = self.span(row)?;
+            let (frame, _) = self.data.get(span.clone())?.split_at_checked(head)?;
+            dims.extend(frame.as_chunks().0.iter().map(|dim| u64::from_le_bytes(*dim)));
+            spans.push(span.start.checked_add(head)?..span.end);
+        }
+        Self::scattered_ragged(self.data.clone(), spans)?.with_shapes(rank, dims)
+    }
+
     /// The shape of one row, where rows have shapes of their own.
     pub fn shape(&self, row: usize) -> Option<&[u64]> {
         let Shapes { rank, dims } = self.shapes.as_ref().filter(|_| row < self.rows)?;

@@ -6,6 +6,7 @@ mod column;
 mod dtype;
 mod fidelity;
 mod finding;
+mod holds;
 mod schema;
 mod value;
 
@@ -14,5 +15,6 @@ pub use column::Column;
 pub use dtype::{DType, TimeUnit};
 pub use fidelity::{Fidelity, Loss};
 pub use finding::{Finding, Severity};
+pub use holds::Holds;
 pub use schema::{Field, Key, Schema};
 pub use value::ValueRef;
