@@ -45,6 +45,7 @@ codes! {
     MANIFEST_VERSION = "datasetrt/manifest_version",
     NON_FINITE = "datasetrt/non_finite",
     NO_SAMPLES = "datasetrt/no_samples",
+    PAYLOAD_INVALID = "datasetrt/payload_invalid",
     PATH_ESCAPE = "datasetrt/path_escape",
     RAW_LENGTH_DIFFERS = "datasetrt/raw_length_differs",
     RECORDS_OVERLAP = "datasetrt/records_overlap",
@@ -58,4 +59,5 @@ codes! {
     UNUSED_BYTES = "datasetrt/unused_bytes",
     UNUSED_SHARD = "datasetrt/unused_shard",
     V2_CACHE_ID = "datasetrt/v2_cache_id",
+    VALUE_INVALID = "datasetrt/value_invalid",
 }

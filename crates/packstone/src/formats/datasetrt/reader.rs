@@ -18,8 +18,9 @@ use packstone_io::{EntryKind, Kind, RelPath, Root};
 use super::codes;
 use super::layout::{INDEX, MANIFEST, METADATA, SHARDS, STAGING};
 use super::options::OpenOptions;
-use super::parts::cache::Cache;
-use super::parts::joint::{Joint, payload_schema};
+use super::parts::cache::{Cache, read_manifest};
+use super::parts::descriptor::Descriptor;
+use super::parts::joint::Joint;
 use super::parts::maps::Maps;
 use super::parts::site::Site;
 use crate::error::{Error, Place, Result};
@@ -87,16 +88,18 @@ impl DatasetRtDataset {
                 let caches: Vec<Value> = names.iter().map(|n| Value::from(n.as_str())).collect();
                 let native = Object::from_iter([("caches", Value::Array(caches))]);
                 let options = options.clone();
+                let first = first_descriptor(&root, &names, limits);
                 let kind = DatasetKind::Folder { root, names, options, limits: *limits };
-                return Ok(Self::of(native, payload_schema(), kind));
+                return Ok(Self::of(native, Arc::new(first.schema()), first.carried, kind));
             }
         }
         let site = Site::new(root, RelPath::root());
         let cache = Cache::open(site, 0, Arc::default(), options, limits)?;
         let native = cache.manifest.contents().document.clone();
+        let carried = cache.descriptor.carried.clone();
         let name = collection_name(&cache);
         let joint = Joint::new(name, vec![Arc::new(cache)])?;
-        Ok(Self::of(native, Arc::clone(joint.schema()), DatasetKind::Joint(joint)))
+        Ok(Self::of(native, Arc::clone(joint.schema()), carried, DatasetKind::Joint(joint)))
     }
 
     /// Opens caches as one dataset, in this order.
@@ -126,11 +129,12 @@ impl DatasetRtDataset {
             Value::Object(about)
         });
         let native = Object::from_iter([("caches", Value::Array(about.collect()))]);
-        Ok(Self::of(native, Arc::clone(joint.schema()), DatasetKind::Joint(joint)))
+        let carried = joint.caches().first().and_then(|cache| cache.descriptor.carried.clone());
+        Ok(Self::of(native, Arc::clone(joint.schema()), carried, DatasetKind::Joint(joint)))
     }
 
-    fn of(native: Object, schema: Arc<Schema>, kind: DatasetKind) -> Self {
-        Self { info: Info { format: "datasetrt", native }, schema, kind }
+    fn of(native: Object, schema: Arc<Schema>, carried: Option<Object>, kind: DatasetKind) -> Self {
+        Self { info: Info { format: "datasetrt", native, carried }, schema, kind }
     }
 
     /// The caches that are read as one collection; none for a folder of caches.
@@ -140,6 +144,17 @@ impl DatasetRtDataset {
             DatasetKind::Folder { .. } => None,
         }
     }
+}
+
+/// What the samples of the first cache are, for all of them; a cache that is damaged says so when it is opened.
+fn first_descriptor(root: &Arc<dyn Root>, names: &[String], limits: &Limits) -> Descriptor {
+    let first = names.first().and_then(|name| RelPath::new(name).ok());
+    let read = |folder: RelPath| {
+        let site = Site::new(Arc::clone(root), folder);
+        let contents = read_manifest(&site, limits)?.contents().clone();
+        Descriptor::of(&contents.document, &contents.columns, &site.place(MANIFEST))
+    };
+    first.and_then(|folder| read(folder).ok()).unwrap_or_default()
 }
 
 fn collection_name(cache: &Cache) -> String {

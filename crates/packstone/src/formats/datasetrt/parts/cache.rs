@@ -17,12 +17,14 @@ use super::super::document::{Algo, Manifest, ShardEntry};
 use super::super::layout::{INDEX, MANIFEST, METADATA};
 use super::super::options::OpenOptions;
 use super::super::schema::{ColumnSpec, arrow_error, check_table};
+use super::descriptor::Descriptor;
 use super::index::{Index, Row};
 use super::maps::{Maps, Stay};
 use super::record::{self, Record, Spelling};
 use super::runs::Runs;
 use super::site::Site;
 use crate::error::{Error, Place, Result};
+use crate::model::Schema;
 
 /// Stored bytes of a run of records.
 const RUN_BYTES: u64 = 16 << 20;
@@ -43,6 +45,10 @@ pub struct Cache {
     pub cache_id: u64,
     /// How it is read.
     pub options: OpenOptions,
+    /// What its samples are.
+    pub descriptor: Descriptor,
+    /// Their fields.
+    pub schema: Arc<Schema>,
     index: Index,
     runs: Runs,
     pub(super) spelling: Spelling,
@@ -70,6 +76,8 @@ impl Cache {
     ) -> Result<Self> {
         let manifest = read_manifest(&site, limits)?;
         let contents = manifest.contents();
+        let descriptor =
+            Descriptor::of(&contents.document, &contents.columns, &site.place(MANIFEST))?;
         for shard in &contents.shards {
             check_shard_length(&site, shard)?;
         }
@@ -82,6 +90,8 @@ impl Cache {
         Ok(Self {
             cache_id: manifest.cache_id(position),
             options: options.clone(),
+            schema: Arc::new(descriptor.schema()),
+            descriptor,
             index,
             runs,
             spelling: Spelling::new(&contents.columns, false),
@@ -103,6 +113,12 @@ impl Cache {
     /// The metadata columns.
     pub fn columns(&self) -> &[ColumnSpec] {
         &self.manifest.contents().columns
+    }
+
+    /// True where its samples have metadata.
+    pub fn has_metadata(&self) -> bool {
+        self.descriptor.metadata_column.is_some()
+            || self.columns().iter().any(|column| self.descriptor.is_metadata(&column.name))
     }
 
     /// The index.

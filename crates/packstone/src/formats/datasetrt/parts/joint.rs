@@ -10,7 +10,6 @@ use super::super::layout::MANIFEST;
 use super::super::schema::describe;
 use super::cache::Cache;
 use super::maps::Stay;
-use super::read::Wanted;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, ReadContext, ShardRef};
 use crate::model::{Batch, DType, Field, Schema};
@@ -59,7 +58,7 @@ impl Joint {
             return Err(Error::new(Kind::Invalid, codes::NO_SAMPLES, place, message));
         }
         let ids = caches.iter().enumerate().map(|(at, cache)| (cache.cache_id, at)).collect();
-        let schema = payload_schema();
+        let schema = caches.first().map_or_else(payload_schema, |cache| Arc::clone(&cache.schema));
         Ok(Self(Arc::new(Inner { name, schema, caches, ids, samples, runs })))
     }
 
@@ -116,8 +115,7 @@ impl Joint {
     /// `unknown_sample`; those of [`Cache::read`].
     pub fn get_at(&self, position: u64, context: &mut ReadContext) -> Result<Batch> {
         let (cache, sample) = self.locate(position)?;
-        let wanted = Wanted { payload: true, stay: Stay::Kept };
-        cache.read(&[sample], &self.0.schema, wanted, context)
+        cache.read(&[sample], None, Stay::Kept, context)
     }
 
     /// The run of this number among those of all caches.
@@ -162,13 +160,8 @@ impl Joint {
                 rows.iter().map(sample).collect::<Option<_>>().ok_or_else(foreign)?
             }
         };
-        let schema = match fields {
-            Some(fields) => Arc::new(self.0.schema.project(fields)),
-            None => Arc::clone(&self.0.schema),
-        };
         let stay = if rows.is_some() { Stay::Kept } else { Stay::Passing };
-        let wanted = Wanted { payload: !schema.fields.is_empty(), stay };
-        cache.read(&samples, &schema, wanted, context)
+        cache.read(&samples, fields, stay, context)
     }
 }
 
@@ -198,7 +191,10 @@ pub fn check_together(caches: &[Arc<Cache>]) -> Result<()> {
         }
     }
     let Some(first) = caches.first() else { return Ok(()) };
-    match caches.iter().find(|cache| cache.columns() != first.columns()) {
+    let same = |cache: &&Arc<Cache>| {
+        cache.columns() == first.columns() && cache.descriptor.fields == first.descriptor.fields
+    };
+    match caches.iter().find(|cache| !same(cache)) {
         None => Ok(()),
         Some(other) => {
             let message = format!(
@@ -220,6 +216,10 @@ impl Collection for Joint {
 
     fn len(&self) -> u64 {
         self.0.samples.last().copied().unwrap_or(0)
+    }
+
+    fn has_metadata(&self) -> Result<bool> {
+        Ok(self.0.caches.iter().any(|cache| cache.has_metadata()))
     }
 
     fn shard_count(&self) -> u64 {

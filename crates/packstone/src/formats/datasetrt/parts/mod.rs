@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod check;
+pub mod descriptor;
 pub mod float;
 pub mod identity;
 pub mod index;
@@ -11,3 +12,5 @@ pub mod read;
 pub mod record;
 pub mod runs;
 pub mod site;
+pub mod tensors;
+pub mod values;

@@ -1,20 +1,23 @@
 //! Records become samples: payloads as they lie in the shard or decoded, metadata from the table.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::arrow_table::{ArrowFile, Cell};
 use packstone_container::codec::{CodecError, decode_lz4_block};
-use packstone_container::json::Object;
+use packstone_container::json::{self, Object, ReadOptions, Value};
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
 use super::super::document::Algo;
-use super::super::layout::LZ4_PREFIX;
-use super::super::schema::arrow_error;
+use super::super::layout::{LZ4_PREFIX, METADATA};
+use super::super::schema::{ColumnSpec, arrow_error};
 use super::cache::Cache;
+use super::descriptor::{FieldPlace, StoredField};
 use super::index::Row;
 use super::maps::Stay;
-use super::record;
+use super::tensors::TensorReader;
+use super::{record, values};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
 use crate::model::{Batch, Column, Schema};
@@ -22,41 +25,39 @@ use crate::model::{Batch, Column, Schema};
 /// No LZ4 block gains more than 255 bytes with one.
 const MAX_RATIO: u64 = 255;
 
-/// What is read of each sample.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted {
-    /// The payload.
-    pub payload: bool,
-    /// Whether more of the shard will be asked for at other places.
-    pub stay: Stay,
-}
-
 impl Cache {
-    /// Reads samples of one shard, in the order given.
+    /// Reads samples of one shard, in the order given, with the fields at `fields`.
     ///
     /// # Errors
-    /// Those of [`Cache::row`], [`Cache::shard`], [`Cache::table`] and [`record::locate`]; `lz4_damaged`, `lz4_length`;
-    /// where copies are compared, those of [`record::parse`] and [`record::compare`]; `checksum_mismatch` where the context
-    /// asks for it.
+    /// Those of [`Cache::row`], [`Cache::shard`], [`Cache::table`] and [`record::locate`]; `lz4_damaged`, `lz4_length`,
+    /// `payload_invalid`; where copies are compared, those of [`record::parse`] and [`record::compare`];
+    /// `checksum_mismatch` where the context asks for it.
     pub fn read(
         &self,
         samples: &[u64],
-        schema: &Arc<Schema>,
-        wanted: Wanted,
+        fields: Option<&[usize]>,
+        stay: Stay,
         context: &mut ReadContext,
     ) -> Result<Batch> {
+        let all: Vec<usize> = (0..self.schema.fields.len()).collect();
+        let positions = fields.unwrap_or(&all);
+        let schema = match fields {
+            Some(fields) => Arc::new(self.schema.project(fields)),
+            None => Arc::clone(&self.schema),
+        };
+        let stored: Vec<&StoredField> =
+            positions.iter().filter_map(|at| self.descriptor.fields.get(*at)).collect();
         let rows = samples.iter().map(|sample| self.row(*sample)).collect::<Result<Vec<Row>>>()?;
         let Some(number) = rows.first().map(|row| row.shard) else {
-            return Batch::new(Arc::clone(schema), 0, empty(schema));
+            return Batch::new(Arc::clone(&schema), 0, empty(&schema));
         };
-        let entry = self.shard_entry(number);
-        self.look_again(entry)?;
-        let (entry, shard) = self.shard(number, wanted.stay)?;
+        self.look_again(self.shard_entry(number))?;
+        let (entry, shard) = self.shard(number, stay)?;
         let table = self.table()?;
         if context.verify {
             self.compare_checksums(number, &shard)?;
         }
-        let mut payloads = Vec::with_capacity(samples.len());
+        let mut spans = Vec::with_capacity(samples.len());
         let mut expected = String::new();
         for (sample, row) in samples.iter().zip(&rows) {
             let place = || self.sample_place(*sample, *row);
@@ -70,26 +71,86 @@ impl Cache {
                 let copy = shard.get(record.metadata).unwrap_or_default();
                 self.compare_copy(copy, &table, *sample, place, &mut expected, context)?;
             }
-            payloads.push(record.payload);
+            spans.push(record.payload);
         }
-        let columns = match (wanted.payload, entry.algo) {
-            (false, _) => Vec::new(),
-            (true, Algo::None) => vec![Column::scattered_ragged(shard, payloads)],
-            (true, Algo::Lz4) => {
-                let places = |at: usize| {
-                    let known = samples.get(at).zip(rows.get(at));
-                    known.map_or_else(Place::default, |(s, row)| self.sample_place(*s, *row))
-                };
-                vec![decode(&shard, &payloads, places, context)?]
-            }
+        let places = |at: usize| {
+            let known = samples.get(at).zip(rows.get(at));
+            known.map_or_else(Place::default, |(sample, row)| self.sample_place(*sample, *row))
         };
-        let columns = columns.into_iter().flatten().collect();
-        let batch = Batch::new(Arc::clone(schema), samples.len(), columns)?;
-        let batch = self.with_metadata(batch, samples, &table)?;
+        let in_payload = |stored: &&StoredField| !matches!(stored.place, FieldPlace::Column(_));
+        let payloads = match entry.algo {
+            _ if !stored.iter().any(in_payload) => Payloads::default(),
+            Algo::None => Payloads { bytes: shard, spans },
+            Algo::Lz4 => decode(&shard, &spans, places, context)?,
+        };
+        let columns = self.columns_of(&stored, &payloads, &table, samples, places, context)?;
+        let batch = Batch::new(schema, samples.len(), columns)?;
+        let batch = self.with_metadata(batch, samples, &table, context)?;
         if !context.identities {
             return Ok(batch);
         }
         batch.with_identities(samples.iter().map(|sample| self.identity(*sample)).collect())
+    }
+
+    fn columns_of(
+        &self,
+        stored: &[&StoredField],
+        payloads: &Payloads,
+        table: &ArrowFile,
+        samples: &[u64],
+        place: impl Fn(usize) -> Place,
+        context: &ReadContext,
+    ) -> Result<Vec<Column>> {
+        let tensors = stored.iter().filter_map(|stored| match &stored.place {
+            FieldPlace::Tensor(name) => Some((*stored, name.as_str())),
+            _ => None,
+        });
+        let mut reader = TensorReader::new(tensors.clone());
+        if tensors.count() > 0 {
+            for (at, span) in payloads.spans.iter().enumerate() {
+                reader.add(&payloads.bytes, span.clone(), || place(at), &context.limits)?;
+            }
+        }
+        let mut tensors = reader.finish(&payloads.bytes).into_iter();
+        let mut columns = Vec::with_capacity(stored.len());
+        for stored in stored {
+            let column = match &stored.place {
+                FieldPlace::Payload => {
+                    Column::scattered_ragged(payloads.bytes.clone(), payloads.spans.clone())
+                }
+                FieldPlace::Tensor(_) => tensors.next().flatten(),
+                FieldPlace::Column(name) => self.field_of_table(stored, name, table, samples)?,
+            };
+            columns.extend(column);
+        }
+        Ok(columns)
+    }
+
+    /// A field that is a metadata column.
+    fn field_of_table(
+        &self,
+        stored: &StoredField,
+        name: &str,
+        table: &ArrowFile,
+        samples: &[u64],
+    ) -> Result<Option<Column>> {
+        let number = self.columns().iter().position(|column| column.name == name).unwrap_or(0);
+        let (mut data, mut ends) = (Vec::new(), Vec::with_capacity(samples.len()));
+        for sample in samples {
+            let place = || self.site.place(METADATA).record(*sample);
+            let cell = table.cell(number, *sample).map_err(|e| arrow_error(&e, place()))?;
+            if !values::put(&stored.field.dtype, cell, &mut data) {
+                let message = format!("expected a value of {}, found another", stored.field.dtype);
+                let place = place().field(name);
+                return Err(Error::new(Kind::Corrupt, codes::PAYLOAD_INVALID, place, message));
+            }
+            ends.push(data.len());
+        }
+        let width = stored.field.value_bytes().and_then(|width| usize::try_from(width).ok());
+        Ok(match width {
+            Some(width) => Column::dense(Buf::from(data), width, samples.len()),
+            None => Column::ragged(Buf::from(data), ends),
+        })
     }
 
     /// What the container calls a sample.
@@ -107,7 +168,7 @@ impl Cache {
     pub fn cells<'t>(&self, table: &'t ArrowFile, sample: u64) -> Result<Vec<Cell<'t>>> {
         let cells = (0..self.columns().len()).map(|column| table.cell(column, sample));
         cells.collect::<Result<_, _>>().map_err(|error| {
-            let place = self.site.place(super::super::layout::METADATA).record(sample);
+            let place = self.site.place(METADATA).record(sample);
             arrow_error(&error, place)
         })
     }
@@ -133,18 +194,55 @@ impl Cache {
         record::compare(&object, columns, cells.into_iter(), &place)
     }
 
-    fn with_metadata(&self, batch: Batch, samples: &[u64], table: &ArrowFile) -> Result<Batch> {
-        if self.columns().is_empty() {
+    fn with_metadata(
+        &self,
+        batch: Batch,
+        samples: &[u64],
+        table: &ArrowFile,
+        context: &ReadContext,
+    ) -> Result<Batch> {
+        let metadata = |column: &&ColumnSpec| self.descriptor.is_metadata(&column.name);
+        let text = self.descriptor.metadata_column.as_deref();
+        if text.is_none() && !self.columns().iter().any(|column| metadata(&column)) {
             return Ok(batch);
         }
+        let text = text.and_then(|name| self.columns().iter().position(|c| c.name == name));
+        let mut last: Option<(&str, Arc<Object>)> = None;
         let mut runs = Vec::with_capacity(samples.len());
         for (row, sample) in samples.iter().enumerate() {
-            let cells = self.cells(table, *sample)?.into_iter().map(record::value);
-            let names = self.columns().iter().map(|column| column.name.as_str());
-            runs.push((row + 1, Arc::new(names.zip(cells).collect::<Object>())));
+            let cells = self.cells(table, *sample)?;
+            let object = match text.map(|at| cells.get(at)) {
+                Some(Some(Cell::Utf8(text))) => match &last {
+                    Some((known, object)) if known == text => Arc::clone(object),
+                    _ => {
+                        let place = self.site.place(METADATA).record(*sample);
+                        let object = Arc::new(parse_metadata(text, &place, context)?);
+                        last = Some((text, Arc::clone(&object)));
+                        object
+                    }
+                },
+                _ => {
+                    let named = self.columns().iter().zip(cells);
+                    let named = named.filter(|(column, _)| metadata(column));
+                    let named = named.map(|(column, c)| (column.name.as_str(), record::value(c)));
+                    Arc::new(named.collect::<Object>())
+                }
+            };
+            runs.push((row + 1, object));
         }
         batch.with_metadata_runs(runs)
     }
+}
+
+/// Reads metadata that stand in a column as JSON text.
+fn parse_metadata(text: &str, place: &Place, context: &ReadContext) -> Result<Object> {
+    let options = ReadOptions::default().with_limits(context.limits).with_nan(true);
+    let message = match json::read(text.as_bytes(), &options).map(|document| document.value) {
+        Ok(Value::Object(object)) => return Ok(object),
+        Ok(other) => format!("expected metadata in an object, found {}", other.kind()),
+        Err(error) => format!("metadata of the sample: {error}"),
+    };
+    Err(Error::new(Kind::Corrupt, codes::PAYLOAD_INVALID, place.clone(), message))
 }
 
 fn empty(schema: &Schema) -> Vec<Column> {
@@ -152,23 +250,31 @@ fn empty(schema: &Schema) -> Vec<Column> {
     fields.filter_map(|_| Column::ragged(Buf::default(), Vec::new())).collect()
 }
 
+/// Payloads of samples in a buffer.
+#[derive(Default)]
+struct Payloads {
+    bytes: Buf,
+    spans: Vec<Range<usize>>,
+}
+
 /// Decodes payloads, one after another, into one buffer.
 fn decode(
     shard: &[u8],
-    payloads: &[std::ops::Range<usize>],
+    stored: &[Range<usize>],
     place: impl Fn(usize) -> Place,
     context: &ReadContext,
-) -> Result<Option<Column>> {
+) -> Result<Payloads> {
     let mut out = context.pool.take(0)?;
-    let mut ends = Vec::with_capacity(payloads.len());
-    for (at, span) in payloads.iter().enumerate() {
-        let stored = shard.get(span.clone()).unwrap_or_default();
-        let left = context.limits.decoded_bytes.saturating_sub(out.len() as u64);
+    let mut spans = Vec::with_capacity(stored.len());
+    for (at, span) in stored.iter().enumerate() {
+        let block = shard.get(span.clone()).unwrap_or_default();
+        let start = out.len();
+        let left = context.limits.decoded_bytes.saturating_sub(start as u64);
         let limits = context.limits.with_decoded_bytes(left);
-        decode_payload(stored, &mut out, &limits).map_err(|error| error.at(place(at)))?;
-        ends.push(out.len());
+        decode_payload(block, &mut out, &limits).map_err(|error| error.at(place(at)))?;
+        spans.push(start..out.len());
     }
-    Ok(Column::ragged(out.freeze(), ends))
+    Ok(Payloads { bytes: out.freeze(), spans })
 }
 
 /// Why a compressed payload is none.
