@@ -39,7 +39,7 @@ fn step(left: &AtomicU64, action: &'static str, path: &RelPath) -> Result<(), Io
     }
 }
 
-/// A draft of a [`FaultyRoot`]: each piece is an operation, and so is giving it its name.
+/// A draft of a [`FaultyRoot`]: each piece is an operation, giving it its name is one, and putting the name on the disk.
 struct FaultyDraft {
     inner: Box<dyn Draft>,
     left: Arc<AtomicU64>,
@@ -54,7 +54,8 @@ impl Draft for FaultyDraft {
 
     fn publish(self: Box<Self>) -> Result<(), IoError> {
         step(&self.left, "replace", &self.path)?;
-        self.inner.publish()
+        self.inner.publish()?;
+        step(&self.left, "sync", &self.path)
     }
 }
 
@@ -116,7 +117,8 @@ impl<R: RootMut> RootMut for FaultyRoot<R> {
 
     fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), IoError> {
         self.step("rename", from)?;
-        self.inner.rename(from, to)
+        self.inner.rename(from, to)?;
+        self.step("sync", to)
     }
 
     fn exchange(&self, one: &RelPath, other: &RelPath) -> Result<(), IoError> {
