@@ -11,4 +11,5 @@
 mod bad;
 mod golden;
 mod kit;
+mod migrate;
 mod write;

@@ -10,6 +10,7 @@ pub mod index;
 pub mod joint;
 pub mod journal;
 pub mod maps;
+pub mod migrate;
 pub mod read;
 pub mod record;
 pub mod repair;
