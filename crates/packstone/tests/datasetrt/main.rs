@@ -9,7 +9,10 @@
 )]
 
 mod bad;
+mod faults;
 mod golden;
+mod kill;
 mod kit;
 mod migrate;
+mod refusals;
 mod write;

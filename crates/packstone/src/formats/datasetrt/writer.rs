@@ -66,9 +66,10 @@ impl CacheWriter {
     ) -> Result<Self> {
         options.check()?;
         let mut rows = Rows::new(schema, options)?;
-        let stage = Stage::of(root, name)?;
+        let mut stage = Stage::of(root, name)?;
         let mut left = None;
         if options.resume && stage.is_taken()? {
+            stage.take_over();
             left = resume(&stage, &mut rows, &carried, options)?;
             stage.make()?;
         } else {
