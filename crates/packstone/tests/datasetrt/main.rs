@@ -9,6 +9,7 @@
 )]
 
 mod bad;
+mod convert;
 mod faults;
 mod golden;
 mod kill;
