@@ -321,6 +321,11 @@ impl Writer for BaseWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<Written> {
+        if self.caches.is_empty() {
+            let message =
+                "expected at least one sample, found none: the format has no dataset without";
+            return Err(Error::new(Kind::Invalid, codes::NO_SAMPLES, Place::default(), message));
+        }
         finish_all(self.caches.into_iter().map(|(_, cache)| cache).collect())
     }
 }
