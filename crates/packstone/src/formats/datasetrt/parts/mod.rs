@@ -1,24 +1,42 @@
-//! What only DatasetRT has.
+//! What only DatasetRT has: the sampler with its exact draws, the table that it draws from, plans
+//! for loaders, and saved selections.
+//!
+//! ```text
+//! chacha   words of one draw           permutation   NumPy's shuffle of row numbers
+//! draws    a draw's row                loader        who of many consumers reads what
+//! sampler  windows of draws, state     table         rows, weights, metadata columns
+//!                                      view          a selection of samples as a document
+//! ```
+//!
+//! All of these are computation and open no file; the other modules read and write caches.
 
 pub mod cache;
+pub mod chacha;
 pub mod check;
 pub mod descriptor;
+pub mod draws;
 pub mod encode;
 pub mod float;
 pub mod identity;
 pub mod index;
 pub mod joint;
 pub mod journal;
+pub mod loader;
 pub mod maps;
 pub mod migrate;
+pub mod permutation;
 pub mod read;
 pub mod record;
 pub mod repair;
 pub mod resume;
 pub mod rows;
 pub mod runs;
+pub mod sampler;
+mod shape;
 pub mod shards;
 pub mod site;
 pub mod stage;
+pub mod table;
 pub mod tensors;
 pub mod values;
+pub mod view;
