@@ -9,6 +9,7 @@ pub mod flatshard;
 pub mod json;
 pub mod npy;
 pub mod tfrecord;
+pub mod wire;
 pub mod zip;
 
 mod limits;

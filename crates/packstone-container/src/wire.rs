@@ -311,7 +311,7 @@ pub fn bytes_field_len(number: u32, len: u64) -> u64 {
 }
 
 /// A length in memory, as messages count it.
-pub(super) fn wide(n: usize) -> u64 {
+pub(crate) fn wide(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
