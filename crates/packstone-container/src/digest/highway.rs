@@ -7,6 +7,26 @@ pub fn highway64(key: [u64; 4], bytes: &[u8]) -> u64 {
     HighwayHasher::new(Key(key)).hash64(bytes)
 }
 
+/// The same over bytes that come in pieces.
+pub struct Highway64(HighwayHasher);
+
+impl Highway64 {
+    /// A hash of nothing yet.
+    pub fn new(key: [u64; 4]) -> Self {
+        Self(HighwayHasher::new(Key(key)))
+    }
+
+    /// Takes in the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.append(bytes);
+    }
+
+    /// The hash of all bytes taken in.
+    pub fn finish(self) -> u64 {
+        self.0.finalize64()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +63,9 @@ mod tests {
             (100, 0xe809_4874_65a4_4f74),
         ] {
             assert_eq!(highway64(RIEGELI, &counting[..len]), hash, "{len} bytes");
+            let mut pieces = Highway64::new(RIEGELI);
+            counting[..len].chunks(7).for_each(|piece| pieces.update(piece));
+            assert_eq!(pieces.finish(), hash, "{len} bytes in pieces");
         }
         let block = [0u64.to_le_bytes(), 64u64.to_le_bytes()].concat();
         assert_eq!(highway64(RIEGELI, &block), 0x3f4a_880d_d170_af83);

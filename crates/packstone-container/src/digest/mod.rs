@@ -12,7 +12,7 @@ use std::fmt;
 
 pub use checksum::{crc32, crc32c, masked_crc32c};
 pub use hasher::Hasher;
-pub use highway::highway64;
+pub use highway::{Highway64, highway64};
 pub use multi::MultiHasher;
 
 /// A digest algorithm that a Sedpack dataset may name.

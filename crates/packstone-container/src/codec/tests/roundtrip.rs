@@ -74,9 +74,9 @@ fn windows_are_taken_where_a_codec_has_them() {
     let data = b"a few words, a few words, a few words".repeat(500);
     for codec in ALL {
         let windows = match codec {
-            Codec::Zstd => 10..=31,
-            Codec::Brotli => 10..=30,
-            _ => 1..=0,
+            Codec::Zstd => 10..32,
+            Codec::Brotli => 10..31,
+            _ => 0..0,
         };
         for log in 0..40 {
             let encoding = Encoding::new(codec).with_window_log(log).with_unsized_frame();
