@@ -16,7 +16,7 @@ use super::options::ReaderOptions;
 use super::reader::Reader;
 use super::source::{Bytes, Source};
 use crate::Limits;
-use crate::riegeli::{BLOCK, ChunkDecoder, ChunkError, ChunkErrorKind, ChunkKind, Placed};
+use crate::riegeli::{BLOCK, ChunkDecoder, ChunkError, ChunkErrorKind, ChunkKind, Placed, stray};
 
 /// Checks all hashes, all chunks, what lies between them, and the index against them; tells `report` what is wrong:
 /// first whether the file opens, then in order of the file.
@@ -225,10 +225,7 @@ impl<'w> Walk<'w> {
 
 /// What is wrong with the data of a chunk without records.
 fn not_zero(kind: ChunkKind, chunk: u64, data: &[u8]) -> Option<ChunkError> {
-    let found = data.iter().filter(|byte| **byte != 0).count() as u64;
-    let kind = match kind {
-        ChunkKind::Padding if found > 0 => ChunkErrorKind::Values { expected: 0, found },
-        _ => return None,
-    };
-    Some(ChunkError { chunk, kind })
+    let found = if kind == ChunkKind::Padding { stray(data) } else { 0 };
+    let kind = ChunkErrorKind::Values { expected: 0, found };
+    (found > 0).then_some(ChunkError { chunk, kind })
 }

@@ -36,6 +36,7 @@ pub use compression::Compression;
 pub use decode::ChunkDecoder;
 pub use encode::{ChunkEncoder, EncodedChunk};
 pub use error::{ChunkError, ChunkErrorKind};
+pub(crate) use frame::stray;
 pub use frame::{Data, Placed, Window};
 pub use header::{ChunkHeader, ChunkKind};
 pub use place::ChunkWriter;
