@@ -31,6 +31,8 @@ mod plan;
 mod reader;
 mod salvage;
 mod source;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod writer;
 

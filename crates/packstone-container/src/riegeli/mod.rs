@@ -29,6 +29,8 @@ mod header;
 mod place;
 mod records;
 mod simple;
+#[cfg(test)]
+mod tests;
 mod transposed;
 
 pub use block::{BLOCK, can_begin, chunk_end};
