@@ -139,6 +139,40 @@ fn no_index_is_believed_that_cannot_be_true() {
     }
 }
 
+/// A record can hold a whole chunk, and an index can name it: readers follow, and verifying says so.
+#[test]
+fn a_chunk_inside_of_a_record_is_not_where_it_should_be() {
+    let mut encoder = ChunkEncoder::new(Compression::None);
+    let mut inner = EncodedChunk::default();
+    encoder.encode(&[b"inside"], &mut inner).unwrap();
+    let mut alone = ChunkWriter::resume(Vec::new(), 1000);
+    alone.place(&inner).unwrap();
+    let record = alone.into_inner();
+    let mut writer = ChunkWriter::new(Vec::new()).unwrap();
+    let mut chunk = EncodedChunk::default();
+    encoder.encode(&[&record], &mut chunk).unwrap();
+    let begin = writer.place(&chunk).unwrap();
+    let at = writer.position();
+    let rows = [metadata(1, 1, None), entry(begin + 40 + 3, 6, 1)];
+    encoder.encode(&[&rows[0], &rows[1]], &mut chunk).unwrap();
+    writer.place(&chunk).unwrap();
+    writer.pad_to_block().unwrap();
+    let mut postscript = Vec::new();
+    put_varint_field(1, at, &mut postscript);
+    put_varint_field(2, MAGIC, &mut postscript);
+    encoder.encode(&[&*postscript; 3], &mut chunk).unwrap();
+    writer.place(&chunk).unwrap();
+    writer.pad_to_block().unwrap();
+    let bytes = writer.into_inner();
+    assert_eq!(read(bytes.clone()).unwrap(), [Buf::copy_from(b"inside")]);
+    let file: Arc<dyn ReadAt> = Arc::new(Buf::from(bytes));
+    let mut found = Vec::new();
+    verify(&file, Limits::default(), &mut |finding| found.push(finding));
+    let codes: Vec<_> = found.iter().map(|finding| (finding.code(), finding.offset())).collect();
+    assert_eq!(codes, [("chunk_unindexed", Some(64)), ("chunk_misplaced", Some(107))]);
+    assert!(found.iter().all(|finding| !finding.unreadable()));
+}
+
 #[test]
 fn one_reader_serves_many_threads() {
     let options: WriterOptions = "group_size:3".parse().unwrap();

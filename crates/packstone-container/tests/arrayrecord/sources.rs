@@ -160,6 +160,30 @@ fn large_chunks_are_asked_for_their_headers_first() {
     assert_eq!(file.requests().concat(), [begin..begin + 64]);
 }
 
+/// A limit that every chunk keeps is no obstacle to reading all of them: less is asked for at once.
+#[test]
+fn small_limits_make_small_requests() {
+    let file = Counting::new(&sample(100, 400, &WriterOptions::default()));
+    let limits = Limits::default().with_decoded_bytes(3000);
+    let reader = Reader::open(file.clone(), &ReaderOptions::default(), limits).unwrap();
+    let records = all(&reader).unwrap();
+    file.requests();
+    let backwards: Vec<u64> = (0..100).rev().collect();
+    let mut gathered = reader.gather(&backwards, &mut reader.decoder()).unwrap();
+    gathered.reverse();
+    assert_eq!(gathered, records);
+    let requests = file.requests();
+    assert!(requests.len() > 1 && requests.len() < 10);
+    let bytes = |ranges: &Vec<Range<u64>>| ranges.iter().map(|range| range.end - range.start).sum();
+    assert!(requests.iter().all(|ranges| {
+        let sum: u64 = bytes(ranges);
+        sum <= 3000
+    }));
+    // Runs asked for by name must fit.
+    let error = reader.load(0..100).err().unwrap();
+    assert_eq!((error.code(), error.kind()), ("limit", Kind::Limit));
+}
+
 #[test]
 fn a_file_that_cannot_be_read_says_so() {
     let bytes = sample(10, 400, &WriterOptions::default());
