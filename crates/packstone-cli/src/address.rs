@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use packstone::error::Place;
 use packstone::format::{Collection, Dataset, Format};
-use packstone::{Error, Kind, Limits, LocalRoot, Result, Root, registry};
+use packstone::{Error, Kind, Limits, Result, Root, RootMut, registry, site};
 
 /// A path, and a collection where one is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl FromStr for Address {
 
 /// An open dataset with where it lies.
 pub(crate) struct Opened {
-    /// Its folder.
+    /// Its folder or file; the first where several are read as one.
     pub(crate) root: Arc<dyn Root>,
     /// Its format.
     pub(crate) format: &'static dyn Format,
@@ -43,19 +43,28 @@ pub(crate) struct Opened {
     pub(crate) dataset: Arc<dyn Dataset>,
 }
 
+/// Opens all addresses as one dataset; the first one may name a collection.
+pub(crate) fn open_all(addresses: &[Address]) -> Result<Opened> {
+    addresses.iter().skip(1).try_for_each(|address| address.whole().map(|_| ()))?;
+    let paths: Vec<PathBuf> = addresses.iter().map(|address| address.path.clone()).collect();
+    let site::Opened { roots, format, dataset } = site::open_all(&paths, &Limits::default())?;
+    let root = roots.into_iter().next().ok_or_else(|| {
+        Error::new(Kind::Invalid, "cli/usage", Place::default(), "expected a path, found none")
+    })?;
+    Ok(Opened { root, format, dataset })
+}
+
 impl Address {
-    /// The folder and the format of what lies in it.
-    pub(crate) fn probe(&self) -> Result<(Arc<LocalRoot>, &'static dyn Format)> {
-        let root = Arc::new(LocalRoot::open(&self.path)?);
+    /// Where it lies and the format of what lies there.
+    pub(crate) fn probe(&self) -> Result<(Arc<dyn RootMut>, &'static dyn Format)> {
+        let root = site::root(&self.path)?;
         let format = registry::probe(root.as_ref())?;
         Ok((root, format))
     }
 
     /// Opens the dataset.
     pub(crate) fn open(&self) -> Result<Opened> {
-        let (root, format) = self.probe()?;
-        let dataset = format.open(Arc::clone(&root) as Arc<dyn Root>, &Limits::default())?;
-        Ok(Opened { root, format, dataset })
+        open_all(std::slice::from_ref(self))
     }
 
     /// Refuses a collection where a whole dataset is meant.
@@ -79,10 +88,11 @@ impl Opened {
     /// The collections that are named in the address and by `more`, or all.
     pub(crate) fn collections(
         &self,
-        address: &Address,
+        addresses: &[Address],
         more: &[String],
     ) -> Result<Vec<Arc<dyn Collection>>> {
-        let mut names: Vec<String> = address.collection.iter().chain(more).cloned().collect();
+        let named = addresses.iter().filter_map(|address| address.collection.as_ref());
+        let mut names: Vec<String> = named.chain(more).cloned().collect();
         if names.is_empty() {
             names = self.dataset.collections();
         }

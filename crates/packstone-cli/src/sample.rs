@@ -80,6 +80,7 @@ pub(crate) struct Lines {
     head: String,
     names: Vec<String>,
     fields: Vec<String>,
+    varying: Vec<bool>,
     values: bool,
     metadata: (Arc<Object>, String),
 }
@@ -91,14 +92,17 @@ impl Lines {
         let names: Vec<_> =
             schema.fields.iter().map(|f| Value::from(f.key.to_string()).to_string()).collect();
         let fields = schema.fields.iter().zip(&names).map(|(field, name)| {
-            let (dtype, shape) = (field.dtype.name(), Value::from(field.shape.as_slice()));
-            let dtype = Value::from(dtype.as_ref());
-            format!("{name}:{{\"dtype\":{dtype},\"shape\":{shape},\"nbytes\":")
+            let dtype = Value::from(field.dtype.name().as_ref());
+            let start = format!("{name}:{{\"dtype\":{dtype},\"shape\":");
+            // Where shapes vary, each line spells its own.
+            let shape = Value::from(field.shape.as_slice());
+            if field.varying { start } else { format!("{start}{shape},\"nbytes\":") }
         });
         Self {
             line: String::new(),
             head: format!("{{\"type\":\"sample\",\"collection\":{name},\"index\":"),
             fields: fields.collect(),
+            varying: schema.fields.iter().map(|field| field.varying).collect(),
             names,
             values,
             metadata: (Arc::default(), "{}".to_owned()),
@@ -117,13 +121,21 @@ impl Lines {
     }
 
     fn spell(&mut self, index: u64, path: &str, sample: Sample<'_>, hashes: &[[u8; 32]]) {
-        let Self { line, head, names, fields, values, metadata } = self;
+        let Self { line, head, names, fields, varying, values, metadata } = self;
         // Writing to a string does not fail.
-        let _ = write!(line, "{head}{index},\"shard\":{path},\"fields\":{{");
+        let _ = write!(line, "{head}{index},\"shard\":{path},");
+        for (key, value) in sample.identity().into_iter().flat_map(Object::iter) {
+            let _ = write!(line, "{}:{value},", Value::from(key.to_string()));
+        }
+        line.push_str("\"fields\":{");
         let each = fields.iter().zip(sample.values()).zip(hashes);
         for (place, ((field, value), hash)) in each.enumerate() {
             let comma = if place == 0 { "" } else { "," };
-            let _ = write!(line, "{comma}{field}{},\"sha256\":\"", value.bytes.len());
+            let _ = write!(line, "{comma}{field}");
+            if varying.get(place) == Some(&true) {
+                let _ = write!(line, "{},\"nbytes\":", Value::from(value.shape));
+            }
+            let _ = write!(line, "{},\"sha256\":\"", value.bytes.len());
             push_hex(line, hash);
             line.push_str("\"}");
         }

@@ -28,6 +28,7 @@ pub(crate) fn value(value: ValueRef<'_>) -> String {
             let more = if bytes.len() > LETTERS / 2 { "…" } else { "" };
             format!("{hex}{more} ({})", units::size(bytes.len() as u64))
         }
+        DType::Json => shorten(&String::from_utf8_lossy(bytes), LETTERS),
         _ if shape.is_empty() => value.to_json().to_string(),
         _ => array(value),
     }
@@ -56,7 +57,10 @@ pub(crate) fn field_type(field: &Field) -> String {
     if field.shape.is_empty() {
         return field.dtype.to_string();
     }
-    let shape: Vec<String> = field.shape.iter().map(u64::to_string).collect();
+    let shape: Vec<String> = match field.varying {
+        true => field.shape.iter().map(|_| "?".to_owned()).collect(),
+        false => field.shape.iter().map(u64::to_string).collect(),
+    };
     format!("{}[{}]", field.dtype, shape.join(", "))
 }
 

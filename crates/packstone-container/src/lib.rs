@@ -4,12 +4,15 @@
 //! checked against the bytes at hand and against [`Limits`] before memory is taken for it; no input panics.
 
 pub mod array_record;
+pub mod arrow_table;
 pub mod codec;
 pub mod digest;
 pub mod flatshard;
 pub mod json;
 pub mod npy;
+pub mod pickle;
 pub mod riegeli;
+pub mod safetensors;
 pub mod tfrecord;
 pub mod wire;
 pub mod zip;

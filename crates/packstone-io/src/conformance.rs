@@ -28,6 +28,7 @@ pub fn check(root: &dyn RootMut) {
     let ranges = opened.read_ranges(&[3..5, 0..1, 5..5]).unwrap();
     assert_eq!([&ranges[0][..], &ranges[1], &ranges[2]], [b"ee" as &[u8], b"t", b""]);
     assert_eq!(opened.read_ranges(&[4..6]).err().unwrap().kind(), Kind::Corrupt);
+    editing(root);
     let entries = root.list(&path("a/b")).unwrap();
     assert_eq!(entries.len(), 1, "temporary files are gone: {entries:?}");
     assert_eq!((entries[0].kind, entries[0].len), (EntryKind::File, 5));
@@ -49,6 +50,42 @@ pub fn check(root: &dyn RootMut) {
     assert_eq!(root.remove(&file).unwrap_err().kind(), Kind::NotFound);
 }
 
+/// Drafts, changes in place, and new names; leaves `a/b` as it found it.
+#[expect(clippy::unwrap_used, reason = "a test suite, not library code")]
+fn editing(root: &dyn RootMut) {
+    let path = |text: &str| RelPath::new(text).unwrap();
+    let (one, two) = (path("a/b/one"), path("a/c/two"));
+    root.create_folder(&path("a/c")).unwrap();
+    let mut draft = root.draft(&one).unwrap();
+    draft.write(b"never").unwrap();
+    drop(draft);
+    assert_eq!(root.read(&one).unwrap_err().kind(), Kind::NotFound);
+    for content in [&b"old"[..], b"new one"] {
+        let mut draft = root.draft(&one).unwrap();
+        content.chunks(2).for_each(|part| draft.write(part).unwrap());
+        draft.publish().unwrap();
+        assert_eq!(&root.read(&one).unwrap()[..], content);
+    }
+    let edit = root.edit(&one).unwrap();
+    edit.write_at(4, b"two").unwrap();
+    assert_eq!(edit.write_at(5, b"two").unwrap_err().kind(), Kind::Invalid);
+    edit.set_len(9).unwrap();
+    edit.sync().unwrap();
+    assert_eq!((edit.len().unwrap(), edit.is_empty().unwrap()), (9, false));
+    assert_eq!(&root.read(&one).unwrap()[..], b"new two\0\0");
+    assert_eq!(root.edit(&two).err().unwrap().kind(), Kind::NotFound);
+    root.create(&two, b"2").unwrap();
+    assert_eq!(root.rename(&one, &two).unwrap_err().kind(), Kind::Exists);
+    root.exchange(&path("a/b"), &path("a/c")).unwrap();
+    assert_eq!(&root.read(&path("a/b/two")).unwrap()[..], b"2");
+    root.exchange(&path("a/b"), &path("a/c")).unwrap();
+    root.rename(&one, &path("a/c/one")).unwrap();
+    assert_eq!(root.rename(&one, &path("a/c/none")).unwrap_err().kind(), Kind::NotFound);
+    root.remove(&path("a/c/one")).unwrap();
+    root.remove(&two).unwrap();
+    root.remove_folder(&path("a/c")).unwrap();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +97,8 @@ mod tests {
         check(&LocalRoot::open(temp.path()).unwrap());
         let unmapped = tempfile::tempdir().unwrap();
         check(&LocalRoot::open(unmapped.path()).unwrap().with_mapping(false));
+        let lean = tempfile::tempdir().unwrap();
+        check(&LocalRoot::open_lean(lean.path()).unwrap());
         check(&MemoryRoot::new());
         check(&FaultyRoot::new(MemoryRoot::new(), 1000));
     }
@@ -73,6 +112,36 @@ mod tests {
         assert!(root.journal_is_held(&path).unwrap());
         drop(journal);
         assert!(!root.journal_is_held(&path).unwrap());
+    }
+
+    #[test]
+    fn a_lean_root_notices_that_its_folder_was_replaced() {
+        let temp = tempfile::tempdir().unwrap();
+        let place = temp.path().join("d");
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(place.join("f"), b"old").unwrap();
+        let (held, lean) =
+            (LocalRoot::open(&place).unwrap(), LocalRoot::open_lean(&place).unwrap());
+        std::fs::rename(&place, temp.path().join("aside")).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(place.join("f"), b"new").unwrap();
+        let file = RelPath::new("f").unwrap();
+        assert_eq!(&held.read(&file).unwrap()[..], b"old");
+        assert_eq!(lean.read(&file).unwrap_err().kind(), Kind::Conflict);
+    }
+
+    #[test]
+    fn a_replaced_file_leaves_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let temp = tempfile::tempdir().unwrap();
+        let place = temp.path().join("f");
+        std::fs::write(&place, b"old").unwrap();
+        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let root = LocalRoot::open(temp.path()).unwrap();
+        let mut draft = root.draft(&RelPath::new("f").unwrap()).unwrap();
+        draft.write(b"new").unwrap();
+        draft.publish().unwrap();
+        assert_eq!(std::fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o640);
     }
 
     #[test]

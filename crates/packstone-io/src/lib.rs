@@ -20,7 +20,7 @@ mod pool;
 mod read;
 mod root;
 
-pub use adapters::{CountingRoot, FaultyRoot};
+pub use adapters::{CountingRoot, FaultyRoot, SoleFile};
 pub use buffer::{AlignedBuf, Buf};
 pub use error::{IoError, Kind};
 pub use local::{LOCK_FILE, LocalRoot, TEMPORARY};
@@ -28,4 +28,4 @@ pub use memory::MemoryRoot;
 pub use path::{PathError, RelPath};
 pub use pool::{BufferPool, PooledBuf};
 pub use read::ReadAt;
-pub use root::{Entry, EntryKind, Journal, Root, RootMut};
+pub use root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut};

@@ -9,7 +9,7 @@ use crate::buffer::Buf;
 use crate::error::{IoError, Kind};
 use crate::path::RelPath;
 use crate::read::ReadAt;
-use crate::root::{Entry, EntryKind, Journal, Root, RootMut};
+use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut};
 
 /// Files by path; folders exist as far as files need them or as they were made.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,31 @@ impl MemoryRoot {
         self.map().iter().map(|(p, b)| (p.clone(), b.clone())).collect()
     }
 
+    /// Takes files and whole folders away and puts them under their new names.
+    fn relocate(&self, moves: &[(&RelPath, &RelPath)]) -> Result<(), IoError> {
+        let mut map = self.map();
+        let mut placed = Vec::new();
+        for (from, to) in moves {
+            let under = |file: &RelPath| file.starts_with(from);
+            if !map.keys().any(under) {
+                return Err(missing("rename", from));
+            }
+            for (file, bytes) in map.iter().filter(|(file, _)| under(file)) {
+                let depth = from.components().count();
+                let mut path = (*to).clone();
+                for part in file.components().skip(depth) {
+                    path = path.join(part).map_err(|e| {
+                        IoError::new(Kind::Invalid, "rename", file.as_str(), e.to_string())
+                    })?;
+                }
+                placed.push((path, bytes.clone()));
+            }
+        }
+        map.retain(|file, _| !moves.iter().any(|(from, _)| file.starts_with(from)));
+        map.extend(placed);
+        Ok(())
+    }
+
     fn map(&self) -> MutexGuard<'_, BTreeMap<RelPath, Buf>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -36,6 +61,13 @@ impl MemoryRoot {
 
 fn missing(action: &'static str, path: &RelPath) -> IoError {
     IoError::new(Kind::NotFound, action, path.as_str(), "no such file")
+}
+
+/// Writing in place must not grow a file.
+pub(crate) fn past_end(path: &RelPath, offset: u64, len: usize) -> IoError {
+    let detail =
+        format!("expected room for {len} bytes at byte {offset}, found the end of the file");
+    IoError::new(Kind::Invalid, "write", path.as_str(), detail)
 }
 
 impl ReadAt for Buf {
@@ -99,6 +131,26 @@ impl RootMut for MemoryRoot {
         Ok(())
     }
 
+    fn draft(&self, path: &RelPath) -> Result<Box<dyn Draft>, IoError> {
+        Ok(Box::new(MemoryDraft { root: self.clone(), path: path.clone(), bytes: Vec::new() }))
+    }
+
+    fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
+        self.map().get(path).ok_or_else(|| missing("open", path))?;
+        Ok(Box::new(MemoryEdit { root: self.clone(), path: path.clone() }))
+    }
+
+    fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), IoError> {
+        if self.map().keys().any(|file| file.starts_with(to)) {
+            return Err(IoError::new(Kind::Exists, "rename", to.as_str(), "it exists already"));
+        }
+        self.relocate(&[(from, to)])
+    }
+
+    fn exchange(&self, one: &RelPath, other: &RelPath) -> Result<(), IoError> {
+        self.relocate(&[(one, other), (other, one)])
+    }
+
     fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {
         self.create(path, b"")?;
         Ok(Box::new(MemoryJournal { root: self.clone(), path: path.clone() }))
@@ -144,6 +196,70 @@ impl RootMut for MemoryRoot {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+struct MemoryDraft {
+    root: MemoryRoot,
+    path: RelPath,
+    bytes: Vec<u8>,
+}
+
+impl Draft for MemoryDraft {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn publish(self: Box<Self>) -> Result<(), IoError> {
+        self.root.map().insert(self.path, Buf::from(self.bytes));
+        Ok(())
+    }
+}
+
+struct MemoryEdit {
+    root: MemoryRoot,
+    path: RelPath,
+}
+
+impl MemoryEdit {
+    fn change(&self, how: impl FnOnce(&mut Vec<u8>) -> Result<(), IoError>) -> Result<(), IoError> {
+        let mut map = self.root.map();
+        let mut bytes = map.get(&self.path).ok_or_else(|| missing("write", &self.path))?.to_vec();
+        how(&mut bytes)?;
+        map.insert(self.path.clone(), Buf::from(bytes));
+        Ok(())
+    }
+}
+
+impl Edit for MemoryEdit {
+    fn len(&self) -> Result<u64, IoError> {
+        let map = self.root.map();
+        map.get(&self.path).map(ReadAt::len).ok_or_else(|| missing("write", &self.path))
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
+        self.change(|content| {
+            let start = usize::try_from(offset).ok();
+            let range = start.and_then(|s| Some(s..s.checked_add(bytes.len())?));
+            let to = range.and_then(|range| content.get_mut(range));
+            to.ok_or_else(|| past_end(&self.path, offset, bytes.len()))?.copy_from_slice(bytes);
+            Ok(())
+        })
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), IoError> {
+        self.change(|content| {
+            let len = usize::try_from(len).map_err(|e| {
+                IoError::new(Kind::Limit, "resize", self.path.as_str(), e.to_string())
+            })?;
+            content.resize(len, 0);
+            Ok(())
+        })
+    }
+
+    fn sync(&self) -> Result<(), IoError> {
+        Ok(())
     }
 }
 

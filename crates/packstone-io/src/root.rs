@@ -39,10 +39,65 @@ pub trait Journal: Send {
     fn append(&mut self, entry: &[u8]) -> Result<(), IoError>;
 }
 
+/// A file in the making: it gets its name when it is complete. Dropped before that, nothing of it stays.
+pub trait Draft: Send {
+    /// Appends to it.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError>;
+
+    /// Puts it on the disk and gives it its name; an old file of that name is replaced and leaves its permissions.
+    ///
+    /// # Errors
+    /// `Io`; then the old file stands.
+    fn publish(self: Box<Self>) -> Result<(), IoError>;
+}
+
+/// A file that is changed in place, for formats whose files are memory maps of their users.
+pub trait Edit: Send + Sync {
+    /// Its length in bytes.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn len(&self) -> Result<u64, IoError>;
+
+    /// True for a file without bytes.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn is_empty(&self) -> Result<bool, IoError> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Overwrites what is there from `offset` on; it does not grow the file.
+    ///
+    /// # Errors
+    /// `Invalid` where the range ends past the file, `Io`.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError>;
+
+    /// Cuts the file or lets it grow with zeros, which take no place on the disk where it can leave holes.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn set_len(&self, len: u64) -> Result<(), IoError>;
+
+    /// Puts what was written on the disk.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn sync(&self) -> Result<(), IoError>;
+}
+
 /// A readable folder. Paths are checked and stay below it, also through links.
 pub trait Root: Send + Sync {
     /// How people call it: the path or address it was opened by.
     fn label(&self) -> String;
+
+    /// The one file that this root shows, where the dataset is a file and no folder.
+    fn sole_file(&self) -> Option<&RelPath> {
+        None
+    }
 
     /// Opens a file for positional reads.
     ///
@@ -91,6 +146,30 @@ pub trait RootMut: Root {
     /// # Errors
     /// `Denied`, `Io`; where staging fails, all old contents stand.
     fn replace(&self, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError>;
+
+    /// Starts a file that is written piece by piece, for those that do not fit memory.
+    ///
+    /// # Errors
+    /// `Denied`, `Io`.
+    fn draft(&self, path: &RelPath) -> Result<Box<dyn Draft>, IoError>;
+
+    /// Opens an existing file to change it in place.
+    ///
+    /// # Errors
+    /// `NotFound`, `Denied`, `Io`.
+    fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError>;
+
+    /// Gives a file or folder another name, which must be free, and puts both names on the disk.
+    ///
+    /// # Errors
+    /// `NotFound`, `Exists`, `Denied`, `Io`.
+    fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), IoError>;
+
+    /// Lets two files or folders swap their names in one step, and puts both on the disk.
+    ///
+    /// # Errors
+    /// `NotFound`, `Denied`, `Unsupported` where the file system cannot, `Io`.
+    fn exchange(&self, one: &RelPath, other: &RelPath) -> Result<(), IoError>;
 
     /// Starts a journal: a new file that grows by whole entries and stays locked while its writer lives.
     ///

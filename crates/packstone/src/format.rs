@@ -6,11 +6,11 @@ use std::sync::Arc;
 use packstone_container::Limits;
 use packstone_container::codec::Decoder;
 use packstone_container::json::Object;
-use packstone_io::{BufferPool, RelPath, Root, RootMut};
+use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
-use crate::error::Result;
+use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::model::{Batch, Fidelity, Finding, Schema};
+use crate::model::{Batch, Fidelity, Finding, Holds, Outline, Schema};
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -23,6 +23,14 @@ pub trait Format: Sync {
     /// The options of [`Format::create`] with their meaning, for `packstone formats` and for messages.
     fn write_options(&self) -> &'static [(&'static str, &'static str)];
 
+    /// What it is recognized by, for people: `dataset_info.json`.
+    fn mark(&self) -> &'static str;
+
+    /// Endings of file names, without the dot, for datasets of this format that are one file.
+    fn file_endings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// True where `root` holds a dataset of this format; looks at names only.
     ///
     /// # Errors
@@ -34,6 +42,31 @@ pub trait Format: Sync {
     /// # Errors
     /// `NotFound`, `Unsupported` (newer version), `Invalid`, `Corrupt`.
     fn open(&self, root: Arc<dyn Root>, limits: &Limits) -> Result<Arc<dyn Dataset>>;
+
+    /// Opens several roots as one dataset, in their order, where the format knows what that means.
+    ///
+    /// # Errors
+    /// Those of [`Format::open`]; `Unsupported`; `Invalid` where they do not go together.
+    fn open_many(&self, roots: Vec<Arc<dyn Root>>, limits: &Limits) -> Result<Arc<dyn Dataset>> {
+        match <[_; 1]>::try_from(roots) {
+            Ok([only]) => self.open(only, limits),
+            Err(roots) => {
+                let message = format!(
+                    "expected one {} dataset, found {} that cannot be read as one",
+                    self.id(),
+                    roots.len()
+                );
+                Err(Error::new(Kind::Unsupported, "format/one_root", Place::default(), message))
+            }
+        }
+    }
+
+    /// What samples of a new dataset can be made of, under these options. What they cannot be made of is carried in
+    /// other words by the operations, see [`Plan::carried`].
+    ///
+    /// # Errors
+    /// `Invalid` where the options contradict each other.
+    fn holds(&self, plan: &Plan, options: &Object) -> Result<Holds>;
 
     /// What this format cannot hold of a dataset, under these options. Nothing is written.
     ///
@@ -85,7 +118,9 @@ pub struct Plan {
     /// The collections that will be written, in order, with their numbers of samples where known.
     pub collections: Vec<(String, Option<u64>)>,
     /// What the source says about itself, see [`Info::native`].
-    pub source: Option<(&'static str, Object)>,
+    pub source: Option<(String, Object)>,
+    /// What is stored in other words than the source has, to be kept unread and given back as [`Info::carried`].
+    pub carried: Option<Object>,
 }
 
 /// What a dataset says about itself.
@@ -95,6 +130,8 @@ pub struct Info {
     pub format: &'static str,
     /// The format's own metadata, as its documents have it.
     pub native: Object,
+    /// The [`Plan::carried`] of the one who wrote it.
+    pub carried: Option<Object>,
 }
 
 /// An open dataset.
@@ -108,12 +145,33 @@ pub trait Dataset: Send + Sync {
     /// The names of its collections, in the order of the format.
     fn collections(&self) -> Vec<String>;
 
+    /// What it is made of, where that is more than collections of fields.
+    ///
+    /// # Errors
+    /// Damage and I/O faults.
+    fn outline(&self) -> Result<Option<Outline>> {
+        Ok(None)
+    }
+
+    /// A JSON object for each stored leaf and value, with its key and the SHA-256 of its bytes, for formats of trees.
+    fn leaves(&self) -> Option<Leaves<'_>> {
+        None
+    }
+
+    /// The dataset as it is stored, where this one gives back what is stored in other words.
+    fn stored(&self) -> Option<Arc<dyn Dataset>> {
+        None
+    }
+
     /// A collection by name.
     ///
     /// # Errors
     /// `NotFound` with the names there are.
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>>;
 }
+
+/// The leaves of a dataset, one after another.
+pub type Leaves<'a> = Box<dyn Iterator<Item = Result<Object>> + 'a>;
 
 /// A sequence of samples, stored in shards.
 pub trait Collection: Send + Sync {
@@ -133,6 +191,19 @@ pub trait Collection: Send + Sync {
 
     /// The fields of its samples.
     fn schema(&self) -> &Arc<Schema>;
+
+    /// True where any sample has metadata.
+    ///
+    /// # Errors
+    /// Those of [`Collection::shards`].
+    fn has_metadata(&self) -> Result<bool> {
+        for shard in self.shards(0) {
+            if !shard?.metadata.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
@@ -190,6 +261,8 @@ pub struct ReadContext {
     pub limits: Limits,
     /// Compare recorded checksums before a shard is used.
     pub verify: bool,
+    /// Say what the container calls each sample, see [`Batch::identity`].
+    pub identities: bool,
     /// What was noticed and is no error.
     pub notes: Vec<Finding>,
 }
@@ -197,7 +270,8 @@ pub struct ReadContext {
 impl ReadContext {
     /// A context for one thread, with buffers from `pool`.
     pub fn new(pool: BufferPool, limits: Limits, verify: bool) -> Self {
-        Self { decoder: Decoder::new(), pool, limits, verify, notes: Vec::new() }
+        let (decoder, notes) = (Decoder::new(), Vec::new());
+        Self { decoder, pool, limits, verify, identities: false, notes }
     }
 }
 

@@ -20,17 +20,19 @@
 
 pub mod error;
 pub mod exec;
+pub mod expr;
 pub mod format;
 pub mod formats;
 pub mod model;
 pub mod ops;
 pub mod random;
 pub mod registry;
+pub mod site;
 
 pub use error::{Error, Place, Result};
 pub use packstone_container::{Limits, json};
 pub use packstone_io::{Kind, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
-pub use registry::open;
+pub use site::open;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

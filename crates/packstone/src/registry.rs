@@ -1,17 +1,14 @@
 //! The formats that packstone knows: one line each.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use packstone_container::Limits;
-use packstone_io::{Kind, LocalRoot, Root};
+use packstone_io::{Kind, Root};
 
 use crate::error::{Error, Place, Result};
-use crate::format::{Dataset, Format};
+use crate::format::Format;
 use crate::formats::sedpack::Sedpack;
+use crate::formats::tensordict::TensorDict;
 
 /// All formats.
-pub static FORMATS: &[&dyn Format] = &[&Sedpack];
+pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict];
 
 /// A format by its [id](Format::id).
 ///
@@ -35,16 +32,7 @@ pub fn probe(root: &dyn Root) -> Result<&'static dyn Format> {
             return Ok(*format);
         }
     }
-    let marks = "dataset_info.json (sedpack)";
-    let message = format!("not a dataset: expected {marks}, found none of these");
+    let marks: Vec<_> = FORMATS.iter().map(|f| format!("{} ({})", f.mark(), f.id())).collect();
+    let message = format!("not a dataset: expected {}, found none of these", marks.join(", "));
     Err(Error::new(Kind::NotFound, "format/unrecognized", Place::file(root.label()), message))
-}
-
-/// Opens the dataset at a local path, whatever its format.
-///
-/// # Errors
-/// As for [`probe`] and [`Format::open`].
-pub fn open(path: impl AsRef<Path>) -> Result<Arc<dyn Dataset>> {
-    let root: Arc<dyn Root> = Arc::new(LocalRoot::open(path)?);
-    probe(root.as_ref())?.open(root, &Limits::default())
 }

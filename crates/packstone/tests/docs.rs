@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use packstone::formats::sedpack::codes;
 
 /// The first halves of codes.
-const ROOMS: [&str; 7] = ["io", "model", "ops", "format", "exec", "cli", "sedpack"];
+use packstone::registry::FORMATS;
+
+/// The first words of codes, besides the names of formats.
+const ROOMS: [&str; 9] =
+    ["io", "model", "expr", "ops", "format", "exec", "cli", "site", "datasetrt"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -32,7 +36,9 @@ fn is_code(text: &str) -> bool {
         !w.is_empty()
             && w.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     };
-    text.split_once('/').is_some_and(|(room, what)| ROOMS.contains(&room) && word(what))
+    let known =
+        |room: &str| ROOMS.contains(&room) || FORMATS.iter().any(|format| format.id() == room);
+    text.split_once('/').is_some_and(|(room, what)| known(room) && word(what))
 }
 
 /// Every text literal of the sources that is a code.

@@ -49,7 +49,7 @@ struct Rate {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let opened = args.address.open()?;
-    let collections = opened.collections(&args.address, &[])?;
+    let collections = opened.collections(std::slice::from_ref(&args.address), &[])?;
     let Some(collection) = collections.into_iter().max_by_key(|c| c.len()) else {
         note("nothing to measure: the dataset has no collections");
         return Ok(Exit::Clean);

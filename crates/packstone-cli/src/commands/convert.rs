@@ -11,7 +11,7 @@ use packstone::json;
 use packstone::json::{Object, ReadOptions, Value};
 use packstone::model::Fidelity;
 use packstone::ops::{ConvertOptions, ConvertReport, Level, convert, plan};
-use packstone::{Error, Kind, LocalRoot, Result, registry};
+use packstone::{Error, Kind, Result, registry, site};
 
 use super::inspect::shard_bytes;
 use crate::address::{Address, Opened};
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         proof: !args.no_proof,
         ..ConvertOptions::default()
     };
-    let (_, fidelity) = plan(opened.dataset.as_ref(), format, &options)?;
+    let (_, fidelity) = plan(&opened.dataset, format, &options)?;
     print_fidelity(&fidelity, out)?;
     out.flush()?;
     let report = write(&opened, format, &args.target, &options)?;
@@ -134,11 +134,7 @@ pub(crate) fn write(
     target: &Path,
     options: &ConvertOptions,
 ) -> Result<ConvertReport> {
-    if target.symlink_metadata().is_ok() {
-        let message = "expected a path where nothing is yet, found something";
-        return Err(Error::new(Kind::Exists, "cli/exists", Place::file(target.display()), message));
-    }
-    let root = std::sync::Arc::new(LocalRoot::create(target)?);
+    let root = site::target(target, format)?;
     let bar = Bar::shared("convert");
     let dataset = std::sync::Arc::clone(&opened.dataset);
     let report = convert(dataset, format, root, options, Some(&bar));

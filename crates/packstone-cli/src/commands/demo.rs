@@ -153,7 +153,7 @@ fn fresh_folder(given: Option<&Path>) -> Result<PathBuf> {
     let fault = |path: &Path, error: std::io::Error| {
         let found = error.kind() == std::io::ErrorKind::AlreadyExists;
         let (kind, code) =
-            if found { (Kind::Exists, "cli/exists") } else { (Kind::Io, "io/fault") };
+            if found { (Kind::Exists, "site/exists") } else { (Kind::Io, "io/fault") };
         Error::new(kind, code, Place::file(path.display()), error.to_string())
     };
     if let Some(path) = given {

@@ -1,9 +1,11 @@
 //! `packstone digest`: what a collection holds, in one hash, whatever holds it.
 
-use packstone::Limits;
-use packstone::ops::{DigestOptions, digest_collection};
+use std::path::{Path, PathBuf};
 
-use crate::address::Address;
+use packstone::ops::{DigestOptions, DigestRecord, digest_collection};
+use packstone::{Limits, RootMut, site};
+
+use crate::address::{self, Address};
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
 use crate::output::{Out, Paint};
@@ -14,20 +16,25 @@ use crate::units;
 /// Print digests of the content, which no format, shard size or compression changes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The dataset, or one collection of it.
-    #[arg(value_name = "PATH[#COLLECTION]")]
-    address: Address,
+    /// The dataset, or one collection of it; several paths where the format reads them as one dataset.
+    #[arg(value_name = "PATH[#COLLECTION]", required = true)]
+    addresses: Vec<Address>,
+    /// Write the digests to a new file, for `verify --against`.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let opened = args.address.open()?;
+    let opened = address::open_all(&args.addresses)?;
     let options = DigestOptions { threads: args.threads.count(), limits: Limits::default() };
-    for collection in opened.collections(&args.address, &[])? {
+    let mut digests = Vec::new();
+    for collection in opened.collections(&args.addresses, &[])? {
         let bar = Bar::shared("digest");
         let digest = digest_collection(collection, &options, Some(&bar))?;
         drop(bar);
+        digests.push(digest.clone());
         if out.is_json() {
             out.versioned("digest", digest.to_json())?;
             continue;
@@ -41,5 +48,18 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         table.row(["full, any order", &digest.full_unordered]);
         table.print(out)?;
     }
+    if let Some(file) = &args.save {
+        let record = DigestRecord { format: opened.format.id().to_owned(), collections: digests };
+        save(file, &record)?;
+    }
     Ok(Exit::Clean)
+}
+
+/// Writes a new file, complete or not at all.
+fn save(file: &Path, record: &DigestRecord) -> Outcome<()> {
+    let text = format!("{}\n", record.to_json());
+    let (root, name) = site::new_file(file)?;
+    root.create(&name, text.as_bytes()).map_err(packstone::Error::from)?;
+    root.persist(&name).map_err(packstone::Error::from)?;
+    Ok(())
 }

@@ -6,7 +6,7 @@ use packstone::format::Collection;
 use packstone::json::Value;
 use packstone::ops::Scan;
 
-use crate::address::Address;
+use crate::address::{self, Address};
 use crate::failure::{Exit, Outcome};
 use crate::output::{Out, Paint};
 use crate::sample::{self, Lines, Shard};
@@ -16,9 +16,9 @@ use crate::{show, units};
 /// Show the first samples of each collection, long values cut.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The dataset, or one collection of it.
-    #[arg(value_name = "PATH[#COLLECTION]")]
-    address: Address,
+    /// The dataset, or one collection of it; several paths where the format reads them as one dataset.
+    #[arg(value_name = "PATH[#COLLECTION]", required = true)]
+    addresses: Vec<Address>,
     /// Samples of each collection.
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 3)]
     limit: u64,
@@ -28,9 +28,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let opened = args.address.open()?;
-    for collection in opened.collections(&args.address, &[])? {
-        let scan = Scan::new(Arc::clone(&collection)).threads(0).range(0..args.limit);
+    let opened = address::open_all(&args.addresses)?;
+    for collection in opened.collections(&args.addresses, &[])? {
+        let scan =
+            Scan::new(Arc::clone(&collection)).identities(true).threads(0).range(0..args.limit);
         let (scan, schema) = sample::project(scan, collection.schema(), &args.field)?;
         if out.is_json() {
             let mut lines = Lines::new(collection.name(), &schema, true);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use packstone::format::Collection;
 use packstone::json;
 use packstone::json::{Object, Value};
-use packstone::model::Schema;
+use packstone::model::{Outline, Schema};
 use packstone::{Result, Root};
 
-use crate::address::{Address, Opened};
+use crate::address::{self, Address, Opened};
 use crate::failure::{Exit, Outcome};
 use crate::output::{Out, Paint};
 use crate::table::Table;
@@ -17,17 +17,17 @@ use crate::{interrupt, show, units};
 /// Show schema, collections, sizes and metadata of a dataset.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The dataset, or one collection of it.
-    #[arg(value_name = "PATH[#COLLECTION]")]
-    address: Address,
+    /// The dataset, or one collection of it; several paths where the format reads them as one dataset.
+    #[arg(value_name = "PATH[#COLLECTION]", required = true)]
+    addresses: Vec<Address>,
     /// Add up the sizes of the shard files; this walks all lists of shards.
     #[arg(long)]
     sizes: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let opened = args.address.open()?;
-    let collections = opened.collections(&args.address, &[])?;
+    let opened = address::open_all(&args.addresses)?;
+    let collections = opened.collections(&args.addresses, &[])?;
     let sizes = collections
         .iter()
         .map(|collection| match args.sizes {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         .collect::<Result<Vec<_>>>()?;
     let overview = Overview { args, opened: &opened, collections: &collections, sizes: &sizes };
     if out.is_json() {
-        out.json(&overview.json())?
+        out.json(&overview.json()?)?
     } else {
         overview.print(out)?
     }
@@ -64,11 +64,17 @@ impl Overview<'_> {
         self.opened.dataset.schema()
     }
 
+    /// The path, or all of them.
+    fn path(&self) -> String {
+        let paths = self.args.addresses.iter().map(|address| address.path.to_string_lossy());
+        paths.collect::<Vec<_>>().join(" ")
+    }
+
     fn native(&self) -> &Object {
         &self.opened.dataset.info().native
     }
 
-    fn json(&self) -> Value {
+    fn json(&self) -> Result<Value> {
         let schema = self.schema();
         let rows = self.collections.iter().zip(self.sizes).map(|(collection, bytes)| {
             let mut row = Object::new();
@@ -87,22 +93,24 @@ impl Overview<'_> {
         let total = |of: fn(&dyn Collection) -> u64| {
             self.collections.iter().map(|c| of(c.as_ref())).fold(0u64, u64::saturating_add)
         };
-        json!({
+        let outline = self.opened.dataset.outline()?;
+        Ok(json!({
             "type": "dataset",
             "schema_version": 1,
             "format": self.opened.format.id(),
-            "path": self.args.address.path.to_string_lossy().into_owned(),
+            "path": self.path(),
             "schema": schema.to_json(),
             "collections": rows,
             "samples": total(|c| c.len()),
             "shards": total(|c| c.shard_count()),
             "metadata": self.native().get("metadata").cloned().unwrap_or_default(),
+            "tree": outline.map_or(Value::Null, |outline| outline.to_json()),
             "native": self.native().clone(),
-        })
+        }))
     }
 
     fn print(&self, out: &mut Out) -> Outcome<()> {
-        let path = self.args.address.path.to_string_lossy();
+        let path = self.path();
         let title = out.paint(Paint::Cyan, out.data(&path));
         out.line(format!("{title}  {}", self.opened.format.title()))?;
         let schema = self.schema();
@@ -112,6 +120,10 @@ impl Overview<'_> {
         for collection in self.collections.iter().filter(|c| c.schema() != schema) {
             out.line(format!("{}:", out.data(collection.name())))?;
             self.print_schema(collection.schema(), out)?;
+        }
+        if let Some(outline) = self.opened.dataset.outline()? {
+            // The documents of a tree say nothing that its outline does not.
+            return print_outline(&outline, out);
         }
         print_native(self.native(), &self.opened.dataset.collections(), out)
     }
@@ -152,6 +164,22 @@ impl Overview<'_> {
         }
         table.print_with_gap(out)
     }
+}
+
+/// The tree: `├── name  kind  fact value, …`.
+fn print_outline(outline: &Outline, out: &mut Out) -> Outcome<()> {
+    outline.walk(&mut |lead, node: &Outline| {
+        interrupt::check()?;
+        let facts = node.facts.iter().map(|(name, value)| format!("{name} {value}"));
+        let facts = show::shorten(&facts.collect::<Vec<_>>().join(", "), 120);
+        let name = out.paint(Paint::Cyan, out.data(&node.name));
+        let facts = out.paint(Paint::Dim, out.data(&facts));
+        let kind = out.data(&node.kind).into_owned();
+        let parts = [name, kind, facts];
+        let words: Vec<_> =
+            parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
+        out.line(format!("{lead}{}", words.join("  ")))
+    })
 }
 
 /// The format's own metadata: a section for each object, a line for each plain member; lists of objects and what is

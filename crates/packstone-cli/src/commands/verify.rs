@@ -1,11 +1,15 @@
 //! `packstone verify`: everything that is wrong with a dataset.
 
-use packstone::Kind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packstone::exec::Progress;
 use packstone::format::AuditOptions;
 use packstone::model::{Finding, Severity};
-use packstone::ops::{VerifyOptions, VerifyReport, verify};
+use packstone::ops::{DigestOptions, DigestRecord, VerifyOptions, VerifyReport, verify};
+use packstone::{Kind, Limits, Place, site};
 
-use crate::address::Address;
+use crate::address::{self, Address};
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
 use crate::output::{Out, Paint, note};
@@ -15,12 +19,15 @@ use crate::units;
 /// Check a whole dataset: structure, counts, checksums and every value.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The dataset.
-    #[arg(value_name = "PATH")]
-    address: Address,
+    /// The dataset; several paths where the format reads them as one dataset.
+    #[arg(value_name = "PATH", required = true)]
+    addresses: Vec<Address>,
     /// Compare with these recorded checksums of the root document, in hex.
     #[arg(long, value_name = "HASH", num_args = 1..)]
     expect: Vec<String>,
+    /// Compare the content with digests that `digest --save` recorded.
+    #[arg(long, value_name = "FILE", conflicts_with = "quick")]
+    against: Option<PathBuf>,
     /// Check structure, counts of lists and that no file is missing or empty: no hashing and no decoding.
     #[arg(long)]
     quick: bool,
@@ -29,22 +36,31 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let (root, format) = args.address.whole()?.probe()?;
+    let recorded = args.against.as_deref().map(recorded).transpose()?;
     let audit =
         AuditOptions { quick: args.quick, expect: args.expect.clone(), ..AuditOptions::default() };
     let options = VerifyOptions { audit, threads: args.threads.count() };
     let bar = Bar::shared("verify");
-    let report = match verify(format, root, &options, Some(&bar)) {
-        Ok(report) => report,
-        // A dataset that cannot even be opened is what somebody who verifies wants to know.
-        Err(error) if is_damage(&error, format.id()) => VerifyReport {
-            format: format.id(),
-            findings: vec![Finding::from(error)],
-            documents: 1,
-            ..VerifyReport::default()
-        },
-        Err(error) => return Err(error.into()),
-    };
+    let mut report: Option<VerifyReport> = None;
+    for address in &args.addresses {
+        let next = check(address, &options, &bar)?;
+        report = Some(match report {
+            Some(before) => before.joined(next),
+            None => next,
+        });
+    }
+    let mut report = report.unwrap_or_default();
+    // Each may be whole and yet not go with the others.
+    if args.addresses.len() > 1 && report.count(Severity::Error) == 0 {
+        report.findings.extend(address::open_all(&args.addresses).err().map(Finding::from));
+    }
+    if let Some(recorded) = recorded {
+        let how = DigestOptions { threads: options.threads, limits: options.audit.limits };
+        report.findings.extend(match address::open_all(&args.addresses) {
+            Ok(opened) => recorded.compare(opened.dataset.as_ref(), &how, Some(&bar))?,
+            Err(error) => vec![Finding::from(error)],
+        });
+    }
     drop(bar);
     for finding in &report.findings {
         if out.is_json() { out.json(&finding.to_json())? } else { print(finding, out)? }
@@ -56,6 +72,33 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         tell(&report);
     }
     Ok(Exit::found(!report.is_clean()))
+}
+
+/// The digests in a file.
+fn recorded(file: &Path) -> packstone::Result<DigestRecord> {
+    let root = site::root(file)?;
+    let name = root.sole_file().cloned().unwrap_or_default();
+    let bytes = root.read(&name)?;
+    DigestRecord::read(&bytes, &Limits::default())
+        .map_err(|error| error.with_place(Place::file(file.display())))
+}
+
+fn check(
+    address: &Address,
+    options: &VerifyOptions,
+    bar: &Arc<dyn Progress>,
+) -> packstone::Result<VerifyReport> {
+    let (root, format) = address.whole()?.probe()?;
+    match verify(format, root, options, Some(bar)) {
+        // A dataset that cannot even be opened is what somebody who verifies wants to know.
+        Err(error) if is_damage(&error, format.id()) => Ok(VerifyReport {
+            format: format.id(),
+            findings: vec![Finding::from(error)],
+            documents: 1,
+            ..VerifyReport::default()
+        }),
+        other => other,
+    }
 }
 
 /// True for an error that is about the dataset and not about the request or the machine.

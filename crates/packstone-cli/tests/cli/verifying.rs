@@ -65,6 +65,45 @@ fn quick_hashes_nothing_and_expect_compares_the_root() {
 }
 
 #[test]
+fn recorded_digests_prove_content_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("digests.json").display().to_string();
+    let path = golden("fb_multi_split");
+    clean(["digest", &path, "--save", &file]);
+    // A record is never written over.
+    let again = run(["digest", &path, "--save", &file]);
+    assert!(again.code == 2 && again.stderr.contains("[site/exists]"), "{}", again.stderr);
+    clean(["verify", &path, "--against", &file]);
+    // The same content in another container is the same content.
+    let other = folder.path().join("other").display().to_string();
+    clean(["convert", &path, &other, "--to", "sedpack", "--compression", "ZSTD"]);
+    clean(["verify", &other, "--against", &file]);
+    let changed = run(["verify", &golden("fb_lz4"), "--against", &file]);
+    assert_eq!(changed.code, 1, "{}", changed.stderr);
+    assert!(changed.stdout.contains("[ops/digest_differs]"), "{}", changed.stdout);
+    std::fs::write(&file, b"{\"packstone_digest\":2}").unwrap();
+    let refused = run(["verify", &path, "--against", &file]);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("[ops/digest_record]"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn several_datasets_need_a_format_that_reads_them_as_one() {
+    let paths = [golden("fb_lz4"), golden("fb_none")];
+    let refused = run(["dump", &paths[0], &paths[1]]);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("[format/one_root]"),
+        "{}",
+        refused.stderr
+    );
+    let found = run(["verify", &paths[0], &paths[1]]);
+    assert!(found.code == 1 && found.stdout.contains("[format/one_root]"), "{}", found.stdout);
+}
+
+#[test]
 fn digests_tell_content_apart_and_nothing_else() {
     let path = golden("tiny_aes_like");
     let lines = clean(["digest", "--json", &path]).lines();

@@ -84,7 +84,7 @@ fn an_existing_target_is_refused_and_left_alone() {
     for target in [&empty, &file, &dataset] {
         let refused = run(["convert", &source, target.to_str().unwrap(), "--to", "sedpack"]);
         assert_eq!(refused.code, 2, "{}", refused.stderr);
-        assert!(refused.stderr.contains("[cli/exists]\nhint: "), "{}", refused.stderr);
+        assert!(refused.stderr.contains("[site/exists]\nhint: "), "{}", refused.stderr);
     }
     assert_eq!(Snapshot::of(folder.path()), before);
 }

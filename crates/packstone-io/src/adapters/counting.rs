@@ -34,6 +34,10 @@ impl<R: Root> Root for CountingRoot<R> {
         self.inner.label()
     }
 
+    fn sole_file(&self) -> Option<&RelPath> {
+        self.inner.sole_file()
+    }
+
     fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
         self.note(path);
         self.inner.open(path)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::{IoError, Kind};
 use crate::path::RelPath;
 use crate::read::ReadAt;
-use crate::root::{Entry, Journal, Root, RootMut};
+use crate::root::{Draft, Edit, Entry, Journal, Root, RootMut};
 
 /// A root whose writing operations fail from the nth on (1 is the first).
 pub struct FaultyRoot<R> {
@@ -40,6 +40,10 @@ impl<R: RootMut> Root for FaultyRoot<R> {
         self.inner.label()
     }
 
+    fn sole_file(&self) -> Option<&RelPath> {
+        self.inner.sole_file()
+    }
+
     fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
         self.inner.open(path)
     }
@@ -60,6 +64,26 @@ impl<R: RootMut> RootMut for FaultyRoot<R> {
             self.step("replace", path)?;
         }
         self.inner.replace(files)
+    }
+
+    fn draft(&self, path: &RelPath) -> Result<Box<dyn Draft>, IoError> {
+        self.step("create", path)?;
+        self.inner.draft(path)
+    }
+
+    fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
+        self.step("write", path)?;
+        self.inner.edit(path)
+    }
+
+    fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), IoError> {
+        self.step("rename", from)?;
+        self.inner.rename(from, to)
+    }
+
+    fn exchange(&self, one: &RelPath, other: &RelPath) -> Result<(), IoError> {
+        self.step("rename", one)?;
+        self.inner.exchange(one, other)
     }
 
     fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {

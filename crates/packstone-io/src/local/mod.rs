@@ -4,6 +4,8 @@
 //! (`openat2` with `RESOLVE_BENEATH`): `..` and links that lead out are refused there, not by comparing texts. Where
 //! the kernel has no such call, a walk by components refuses every link.
 
+mod edit;
+mod folder;
 mod journal;
 mod open;
 mod publish;
@@ -11,13 +13,12 @@ mod publish;
 pub use publish::{LOCK_FILE, TEMPORARY};
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, OFlags};
+use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags};
 
 use crate::buffer::Buf;
 use crate::error::{IoError, Kind};
@@ -25,7 +26,8 @@ use crate::mmap;
 use crate::path::RelPath;
 use crate::pool::BufferPool;
 use crate::read::ReadAt;
-use crate::root::{Entry, EntryKind, Journal, Root, RootMut};
+use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut};
+use folder::Folder;
 
 /// Files from this size on are mapped, smaller ones are read: making and dropping a map costs more than copying them.
 const MAP_FROM: u64 = 256 << 10;
@@ -35,7 +37,7 @@ const READ_BUFFERS: usize = 8;
 /// A local folder, see [the module](self).
 #[derive(Debug)]
 pub struct LocalRoot {
-    folder: OwnedFd,
+    folder: Folder,
     label: PathBuf,
     mapping: bool,
     /// What small files are read into.
@@ -49,11 +51,22 @@ impl LocalRoot {
     /// `NotFound`, also where `path` is not a folder; `Denied`; `Io`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref();
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(path, flags, rustix::fs::Mode::empty())
-            .map_err(|e| IoError::os("open", path.display().to_string(), e.into()))?;
+        Ok(Self::of(Folder::held(path)?, path))
+    }
+
+    /// Opens an existing folder without keeping a descriptor of it: each operation opens it again, and refuses it where
+    /// another folder stands in its place by then. For thousands of datasets that are open at once.
+    ///
+    /// # Errors
+    /// As for [`LocalRoot::open`].
+    pub fn open_lean(path: impl AsRef<Path>) -> Result<Self, IoError> {
+        let path = path.as_ref();
+        Ok(Self::of(Folder::named(path)?, path))
+    }
+
+    fn of(folder: Folder, path: &Path) -> Self {
         let pool = BufferPool::new(READ_BUFFERS);
-        Ok(Self { folder, label: path.to_owned(), mapping: true, pool })
+        Self { folder, label: path.to_owned(), mapping: true, pool }
     }
 
     /// Opens a folder, making it and its parents where they are missing.
@@ -77,7 +90,7 @@ impl LocalRoot {
     fn file(&self, path: &RelPath) -> Result<LocalFile, IoError> {
         // Without NONBLOCK, a pipe with a dataset file's name would hang the reader.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let file = File::from(open::beneath(&self.folder, path, flags)?);
+        let file = File::from(open::beneath(&*self.folder.handle()?, path, flags)?);
         let meta = file.metadata().map_err(|e| IoError::os("read", path.as_str(), e))?;
         if !meta.is_file() {
             return Err(IoError::new(Kind::Invalid, "read", path.as_str(), "not a regular file"));
@@ -98,7 +111,8 @@ impl Root for LocalRoot {
 
     fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {
         let fault = |e: rustix::io::Errno| IoError::os("list", folder.as_str(), e.into());
-        let opened = open::beneath(&self.folder, folder, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let opened =
+            open::beneath(&*self.folder.handle()?, folder, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&opened).map_err(fault)? {
             let entry = entry.map_err(fault)?;
@@ -124,39 +138,56 @@ impl Root for LocalRoot {
 
 impl RootMut for LocalRoot {
     fn create(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
-        publish::create(&self.folder, path, content)
+        publish::create(&*self.folder.handle()?, path, content)
     }
 
     fn replace(&self, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError> {
-        publish::replace(&self.folder, files)
+        publish::replace(&*self.folder.handle()?, files)
+    }
+
+    fn draft(&self, path: &RelPath) -> Result<Box<dyn Draft>, IoError> {
+        let folder = publish::folder_of(&*self.folder.handle()?, path)?;
+        Ok(Box::new(publish::LocalDraft::start(folder, path)?))
+    }
+
+    fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
+        Ok(Box::new(edit::edit(&*self.folder.handle()?, path)?))
+    }
+
+    fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), IoError> {
+        publish::rename(&*self.folder.handle()?, from, to, RenameFlags::NOREPLACE)
+    }
+
+    fn exchange(&self, one: &RelPath, other: &RelPath) -> Result<(), IoError> {
+        publish::rename(&*self.folder.handle()?, one, other, RenameFlags::EXCHANGE)
     }
 
     fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {
-        Ok(Box::new(journal::start(&self.folder, path)?))
+        Ok(Box::new(journal::start(&*self.folder.handle()?, path)?))
     }
 
     fn journal_is_held(&self, path: &RelPath) -> Result<bool, IoError> {
-        journal::is_held(&self.folder, path)
+        journal::is_held(&*self.folder.handle()?, path)
     }
 
     fn create_folder(&self, path: &RelPath) -> Result<(), IoError> {
-        publish::create_folder(&self.folder, path)
+        publish::create_folder(&*self.folder.handle()?, path)
     }
 
     fn persist(&self, path: &RelPath) -> Result<(), IoError> {
-        publish::persist(&self.folder, path)
+        publish::persist(&*self.folder.handle()?, path)
     }
 
     fn remove(&self, path: &RelPath) -> Result<(), IoError> {
-        publish::remove(&self.folder, path, AtFlags::empty())
+        publish::remove(&*self.folder.handle()?, path, AtFlags::empty())
     }
 
     fn remove_folder(&self, path: &RelPath) -> Result<(), IoError> {
-        publish::remove(&self.folder, path, AtFlags::REMOVEDIR)
+        publish::remove(&*self.folder.handle()?, path, AtFlags::REMOVEDIR)
     }
 
     fn lock(&self, patience: Duration) -> Result<Box<dyn Send>, IoError> {
-        Ok(Box::new(publish::lock(&self.folder, &self.label(), patience)?))
+        Ok(Box::new(publish::lock(&*self.folder.handle()?, &self.label(), patience)?))
     }
 }
 

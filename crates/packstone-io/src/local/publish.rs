@@ -1,5 +1,6 @@
 //! Making files appear complete or not at all: temporary sibling, sync, rename, sync of the folder.
 
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -11,6 +12,7 @@ use rustix::io::Errno;
 use super::open::beneath;
 use crate::error::{IoError, Kind};
 use crate::path::RelPath;
+use crate::root::Draft;
 
 /// Start of the names of files in the making; readers ignore them, `repair` removes them.
 pub const TEMPORARY: &str = ".packstone-";
@@ -25,40 +27,95 @@ pub(super) fn folder_of(root: &OwnedFd, path: &RelPath) -> Result<OwnedFd, IoErr
 }
 
 /// A file in the making; dropped before it got its name, it is removed.
-struct Draft<'a> {
-    folder: &'a OwnedFd,
+pub(super) struct LocalDraft<F: Borrow<OwnedFd>> {
+    folder: F,
+    path: RelPath,
     name: String,
     file: File,
     named: bool,
 }
 
-impl<'a> Draft<'a> {
-    fn write(folder: &'a OwnedFd, path: &RelPath, content: &[u8]) -> Result<Self, IoError> {
+impl<F: Borrow<OwnedFd>> LocalDraft<F> {
+    /// Starts one that will be called `path`, in the folder of that name, which is open.
+    pub(super) fn start(folder: F, path: &RelPath) -> Result<Self, IoError> {
         let fault = |e| IoError::os("write", path.as_str(), e);
         let mut random = [0u8; 8];
         getrandom::fill(&mut random).map_err(|e| fault(std::io::Error::other(e.to_string())))?;
         let name = format!("{TEMPORARY}{:016x}.tmp", u64::from_le_bytes(random));
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(0o666))
+        let fd = rustix::fs::openat(folder.borrow(), &name, flags, Mode::from_raw_mode(0o666))
             .map_err(|e| fault(e.into()))?;
-        let mut draft = Self { folder, name, file: File::from(fd), named: false };
-        draft.file.write_all(content).map_err(fault)?;
-        Ok(draft)
+        Ok(Self { folder, path: path.clone(), name, file: File::from(fd), named: false })
+    }
+
+    fn fault(&self, action: &'static str, e: impl Into<std::io::Error>) -> IoError {
+        IoError::os(action, self.path.as_str(), e.into())
+    }
+
+    fn append(&mut self, content: &[u8]) -> Result<(), IoError> {
+        self.file.write_all(content).map_err(|e| self.fault("write", e))
+    }
+
+    /// Gives it its name, in place of an old file.
+    fn rename(&mut self) -> Result<(), IoError> {
+        let folder = self.folder.borrow();
+        rustix::fs::renameat(folder, &self.name, folder, self.path.name())
+            .map_err(|e| self.fault("replace", e))?;
+        self.named = true;
+        Ok(())
     }
 }
 
-impl Drop for Draft<'_> {
+impl Draft for LocalDraft<OwnedFd> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        self.append(bytes)
+    }
+
+    fn publish(mut self: Box<Self>) -> Result<(), IoError> {
+        let old = rustix::fs::statat(&self.folder, self.path.name(), AtFlags::SYMLINK_NOFOLLOW);
+        if let Ok(old) = old {
+            let mode = Mode::from_raw_mode(old.st_mode & 0o7777);
+            rustix::fs::fchmod(&self.file, mode).map_err(|e| self.fault("replace", e))?;
+        }
+        rustix::fs::fsync(&self.file).map_err(|e| self.fault("sync", e))?;
+        self.rename()?;
+        rustix::fs::fsync(&self.folder).map_err(|e| self.fault("sync", e))
+    }
+}
+
+impl<F: Borrow<OwnedFd>> Drop for LocalDraft<F> {
     fn drop(&mut self) {
         if !self.named {
             // Nothing more can be done about a leftover here; readers ignore it.
-            let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(self.folder.borrow(), &self.name, AtFlags::empty());
         }
     }
 }
 
+/// Renames below the root and puts both folders on the disk.
+pub(super) fn rename(
+    root: &OwnedFd,
+    from: &RelPath,
+    to: &RelPath,
+    flags: RenameFlags,
+) -> Result<(), IoError> {
+    let fault = |path: &RelPath, e: Errno| IoError::os("rename", path.as_str(), e.into());
+    let (old, new) = (folder_of(root, from)?, folder_of(root, to)?);
+    match rustix::fs::renameat_with(&old, from.name(), &new, to.name(), flags) {
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            let detail = "the file system cannot rename in this way";
+            return Err(IoError::new(Kind::Unsupported, "rename", from.as_str(), detail));
+        }
+        other => other.map_err(|e| fault(to, e))?,
+    }
+    rustix::fs::fsync(&old).map_err(|e| fault(from, e))?;
+    rustix::fs::fsync(&new).map_err(|e| fault(to, e))
+}
+
 pub(super) fn create(root: &OwnedFd, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
     let folder = folder_of(root, path)?;
-    let mut draft = Draft::write(&folder, path, content)?;
+    let mut draft = LocalDraft::start(&folder, path)?;
+    draft.append(content)?;
     let rename = rustix::fs::renameat_with(
         &folder,
         &draft.name,
@@ -82,7 +139,8 @@ pub(super) fn replace(root: &OwnedFd, files: &[(RelPath, Vec<u8>)]) -> Result<()
         files.iter().map(|(path, _)| folder_of(root, path)).collect::<Result<_, _>>()?;
     let mut drafts = Vec::with_capacity(files.len());
     for ((path, content), folder) in files.iter().zip(&folders) {
-        let draft = Draft::write(folder, path, content)?;
+        let mut draft = LocalDraft::start(folder, path)?;
+        draft.append(content)?;
         rustix::fs::fsync(&draft.file).map_err(|e| fault(path, e))?;
         drafts.push(draft);
     }
@@ -93,11 +151,7 @@ pub(super) fn replace(root: &OwnedFd, files: &[(RelPath, Vec<u8>)]) -> Result<()
         rustix::fs::openat(folder, path.name(), flags, Mode::empty()).ok()
     };
     let _old: Vec<Option<OwnedFd>> = folders.iter().zip(files).map(hold).collect();
-    for ((path, _), draft) in files.iter().zip(&mut drafts) {
-        rustix::fs::renameat(draft.folder, &draft.name, draft.folder, path.name())
-            .map_err(|e| fault(path, e))?;
-        draft.named = true;
-    }
+    drafts.iter_mut().try_for_each(LocalDraft::rename)?;
     for ((path, _), folder) in files.iter().zip(&folders) {
         rustix::fs::fsync(folder).map_err(|e| fault(path, e))?;
     }

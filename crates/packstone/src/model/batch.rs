@@ -8,7 +8,7 @@ use packstone_io::{BufferPool, Kind, PooledBuf};
 
 use super::column::Column;
 use super::dtype::DType;
-use super::schema::Schema;
+use super::schema::{Field, Schema};
 use super::value::ValueRef;
 use crate::error::{Error, Place, Result};
 
@@ -19,6 +19,7 @@ pub struct Batch {
     rows: usize,
     columns: Vec<Column>,
     metadata: Vec<(usize, Arc<Object>)>,
+    identities: Arc<[Object]>,
 }
 
 impl Batch {
@@ -34,7 +35,36 @@ impl Batch {
                 "expected {fields} columns of {rows} rows, found {found:?}"
             )));
         }
-        Ok(Self { schema, rows, columns, metadata: Vec::new() })
+        for (field, column) in schema.fields.iter().zip(&columns).filter(|(field, _)| field.varying)
+        {
+            check_shapes(field, column)?;
+        }
+        Ok(Self { schema, rows, columns, metadata: Vec::new(), identities: Arc::default() })
+    }
+
+    /// The same rows with metadata of their own, as runs: each ends before its row and begins where the one before ends.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where they do not end with the last row, or are out of order.
+    pub fn with_metadata_runs(mut self, runs: Vec<(usize, Arc<Object>)>) -> Result<Self> {
+        if runs.last().map_or(0, |run| run.0) != self.rows || !runs.is_sorted_by_key(|run| run.0) {
+            return Err(mismatch(format!("expected metadata for {} rows", self.rows)));
+        }
+        self.metadata = runs;
+        Ok(self)
+    }
+
+    /// The same rows with what their container calls each, which is no content: `{"cache_id": 7, "sample_id": 3}`.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where there are more or fewer than rows.
+    pub fn with_identities(mut self, identities: Vec<Object>) -> Result<Self> {
+        if identities.len() != self.rows {
+            let found = identities.len();
+            return Err(mismatch(format!("expected {} identities, found {found}", self.rows)));
+        }
+        self.identities = identities.into();
+        Ok(self)
     }
 
     /// The same rows, all with this metadata; an empty object is none.
@@ -47,6 +77,11 @@ impl Batch {
     /// Takes the metadata of `other`, which has as many rows.
     pub(crate) fn copy_metadata(&mut self, other: &Self) {
         self.metadata.clone_from(&other.metadata);
+    }
+
+    /// Takes the identities of `other`, which has as many rows.
+    pub(crate) fn copy_identities(&mut self, other: &Self) {
+        self.identities = Arc::clone(&other.identities);
     }
 
     /// Number of rows.
@@ -66,8 +101,13 @@ impl Batch {
 
     /// The metadata of a row, where it has any.
     pub fn metadata(&self, row: usize) -> Option<&Arc<Object>> {
-        let run = self.metadata.iter().find(|(end, _)| row < *end)?;
+        let run = self.metadata.get(self.metadata.partition_point(|(end, _)| *end <= row))?;
         (!run.1.is_empty()).then_some(&run.1)
+    }
+
+    /// What the container calls a row, where it was asked for.
+    pub fn identity(&self, row: usize) -> Option<&Object> {
+        self.identities.get(row)
     }
 
     /// One row.
@@ -97,6 +137,7 @@ impl Batch {
                 slice.metadata.push((range.end.min(rows.end) - rows.start, Arc::clone(object)));
             }
         }
+        slice.identities = self.identities.get(rows).map(Arc::from).unwrap_or_default();
         Ok(slice)
     }
 
@@ -116,6 +157,7 @@ impl Batch {
             let of = |row: &usize| self.metadata(*row).cloned().unwrap_or_default();
             out.metadata = rows.iter().enumerate().map(|(at, row)| (at + 1, of(row))).collect();
         }
+        out.identities = rows.iter().filter_map(|row| self.identities.get(*row).cloned()).collect();
         Ok(out)
     }
 
@@ -147,8 +189,7 @@ impl<'a> Sample<'a> {
     /// The value of the field at `position` in the schema.
     pub fn value(&self, position: usize) -> Option<ValueRef<'a>> {
         let field = self.batch.schema.fields.get(position)?;
-        let bytes = self.batch.columns.get(position)?.bytes(self.row)?;
-        Some(ValueRef { dtype: &field.dtype, shape: &field.shape, bytes })
+        value(field, self.batch.columns.get(position)?, self.row)
     }
 
     /// The value of a field by name.
@@ -159,15 +200,46 @@ impl<'a> Sample<'a> {
     /// All values in the order of the schema.
     pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
         let Sample { batch, row } = *self;
-        batch.schema.fields.iter().zip(&batch.columns).filter_map(move |(field, column)| {
-            let bytes = column.bytes(row)?;
-            Some(ValueRef { dtype: &field.dtype, shape: &field.shape, bytes })
-        })
+        let fields = batch.schema.fields.iter().zip(&batch.columns);
+        fields.filter_map(move |(field, column)| value(field, column, row))
+    }
+
+    /// What the container calls the sample, where it was asked for.
+    pub fn identity(&self) -> Option<&'a Object> {
+        self.batch.identity(self.row)
     }
 
     /// The metadata of the sample, where it has any.
     pub fn metadata(&self) -> Option<&'a Arc<Object>> {
         self.batch.metadata(self.row)
+    }
+}
+
+fn value<'a>(field: &'a Field, column: &'a Column, row: usize) -> Option<ValueRef<'a>> {
+    let shape = column.shape(row).unwrap_or(&field.shape);
+    Some(ValueRef { dtype: &field.dtype, shape, bytes: column.bytes(row)? })
+}
+
+/// Each value of a field of varying shape has the bytes that its shape asks for.
+fn check_shapes(field: &Field, column: &Column) -> Result<()> {
+    let fits = |row| {
+        let (shape, bytes) = (column.shape(row)?, column.bytes(row)?);
+        (shape.len() == field.shape.len()).then_some(())?;
+        let size = field.element_bytes()?;
+        let need = shape.iter().try_fold(size, |n, dim| n.checked_mul(*dim))?;
+        (need == bytes.len() as u64).then_some(())
+    };
+    match (0..column.rows()).find(|row| fits(*row).is_none()) {
+        None => Ok(()),
+        Some(row) => {
+            let message = format!(
+                "expected bytes for {} of shape {:?} in row {row}, found {}",
+                field.dtype,
+                column.shape(row).unwrap_or_default(),
+                column.bytes(row).map_or(0, <[u8]>::len)
+            );
+            Err(mismatch(message))
+        }
     }
 }
 
@@ -189,6 +261,8 @@ struct Growing {
     /// Rows of another width are possible and no fault.
     wide: bool,
     ends: Vec<usize>,
+    /// The rank of shapes that vary, and these.
+    shapes: Option<(usize, Vec<u64>)>,
 }
 
 impl BatchBuilder {
@@ -211,7 +285,8 @@ impl BatchBuilder {
                 let width = width.and_then(|w| usize::try_from(w).ok());
                 let need = width.unwrap_or(0).saturating_mul(self.capacity);
                 let wide = field.dtype == DType::Int;
-                Ok(Growing { data: self.pool.take(need)?, width, wide, ends: Vec::new() })
+                let shapes = field.varying.then(|| (field.shape.len(), Vec::new()));
+                Ok(Growing { data: self.pool.take(need)?, width, wide, ends: Vec::new(), shapes })
             })
             .collect()
     }
@@ -252,6 +327,10 @@ impl BatchBuilder {
             if !copied {
                 return Err(mismatch("rows outside of their column".to_owned()));
             }
+            if let Some((_, dims)) = &mut to.shapes {
+                let shapes = rows.clone().filter_map(|row| from.shape(row));
+                dims.extend(shapes.flatten());
+            }
             if to.width.is_none() {
                 let mut end = start;
                 to.ends.extend(rows.clone().map(|row| {
@@ -274,8 +353,9 @@ impl BatchBuilder {
             self.metadata.push((self.rows, Arc::default()));
         }
         let mut start = rows.start;
+        let mut runs = batch.metadata.iter().skip_while(|(end, _)| *end <= rows.start);
         while start < rows.end {
-            let run = batch.metadata.iter().find(|(end, _)| start < *end);
+            let run = runs.next();
             let end = run.map_or(rows.end, |(end, _)| (*end).min(rows.end));
             let object = run.map(|(_, object)| Arc::clone(object)).unwrap_or_default();
             self.metadata.push((self.rows + end - rows.start, object));
@@ -293,11 +373,15 @@ impl BatchBuilder {
         let grown = std::mem::replace(&mut self.columns, fresh);
         let columns = grown.into_iter().map(|column| {
             let data = column.data.freeze();
-            match column.width {
+            let dense = match column.width {
                 Some(width) => Column::dense(data, width, rows),
                 None => Column::ragged(data, column.ends),
-            }
-            .ok_or_else(|| mismatch("rows of another width".to_owned()))
+            };
+            let shaped = match column.shapes {
+                Some((rank, dims)) => dense.and_then(|dense| dense.with_shapes(rank, dims)),
+                None => dense,
+            };
+            shaped.ok_or_else(|| mismatch("rows of another width or shape".to_owned()))
         });
         let mut batch =
             Batch::new(Arc::clone(&self.schema), rows, columns.collect::<Result<_>>()?)?;
@@ -315,7 +399,7 @@ mod tests {
     use packstone_container::json::Value;
     use packstone_io::Buf;
 
-    use super::super::Field;
+    use super::super::Key;
     use super::*;
 
     fn batch(texts: &[&str], label: Option<&str>) -> Batch {
@@ -337,6 +421,31 @@ mod tests {
             metadata.insert("label", Value::from(label));
         }
         Batch::new(Arc::new(schema), texts.len(), columns).unwrap().with_metadata(metadata.into())
+    }
+
+    #[test]
+    fn shapes_that_vary_are_checked_and_gathered() {
+        let schema = Arc::new(Schema::new(vec![Field::varying(Key::new("x"), DType::Int16, 2)]));
+        let column = |dims: &[u64]| {
+            let data = Buf::from(vec![7; 12]);
+            Column::ragged(data, vec![8, 8, 12]).unwrap().with_shapes(2, dims.to_vec()).unwrap()
+        };
+        let batch = |dims: &[u64]| Batch::new(Arc::clone(&schema), 3, vec![column(dims)]);
+        assert!(batch(&[2, 2, 3, 0, 1, 1]).unwrap_err().to_string().contains("in row 2"));
+        assert!(batch(&[2, 2, u64::MAX, 3, 2, 1]).is_err());
+        let batch = batch(&[2, 2, 3, 0, 2, 1]).unwrap();
+        let identities = (0..3).map(|n| packstone_container::json!({"n": n}));
+        let identities = identities.map(|v| v.as_object().unwrap().clone()).collect();
+        let batch = batch.with_identities(identities).unwrap();
+        let last = batch.slice(1..3).unwrap().select(&[1]).unwrap();
+        assert_eq!(last.identity(0).unwrap().get("n").and_then(Value::as_u64), Some(2));
+        let mut builder = BatchBuilder::new(schema, 8, BufferPool::new(1)).unwrap();
+        builder.push(&batch, 2..3).unwrap();
+        builder.push(&batch, 0..2).unwrap();
+        let got = builder.finish().unwrap();
+        let shapes: Vec<_> = got.samples().map(|s| s.get("x").unwrap().shape.to_vec()).collect();
+        assert_eq!(shapes, [[2, 1], [2, 2], [3, 0]]);
+        assert!(got.identity(0).is_none());
     }
 
     #[test]

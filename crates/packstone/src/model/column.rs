@@ -1,4 +1,4 @@
-//! One field of many rows: where each row's bytes lie in a shared buffer.
+//! One field of many rows: where each row's bytes lie in a shared buffer, and which shape they have where shapes vary.
 
 use std::ops::Range;
 
@@ -10,6 +10,14 @@ pub struct Column {
     data: Buf,
     layout: Layout,
     rows: usize,
+    shapes: Option<Shapes>,
+}
+
+/// The shapes of rows, one after another.
+#[derive(Clone, Debug)]
+struct Shapes {
+    rank: usize,
+    dims: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +39,7 @@ impl Column {
             data,
             layout: Layout::Dense { width },
             rows,
+            shapes: None,
         })
     }
 
@@ -42,6 +51,7 @@ impl Column {
             data,
             layout: Layout::Scattered { starts, width },
             rows,
+            shapes: None,
         })
     }
 
@@ -49,14 +59,61 @@ impl Column {
     pub fn ragged(data: Buf, ends: Vec<usize>) -> Option<Self> {
         let ordered = ends.is_sorted() && ends.last().copied().unwrap_or(0) == data.len();
         let rows = ends.len();
-        ordered.then_some(Self { data, layout: Layout::Ragged { ends }, rows })
+        ordered.then_some(Self { data, layout: Layout::Ragged { ends }, rows, shapes: None })
     }
 
     /// Rows of any length at `spans`; `None` where one lies outside of `data`.
     pub fn scattered_ragged(data: Buf, spans: Vec<Range<usize>>) -> Option<Self> {
         let inside = spans.iter().all(|s| s.start <= s.end && s.end <= data.len());
         let rows = spans.len();
-        inside.then_some(Self { data, layout: Layout::ScatteredRagged { spans }, rows })
+        let layout = Layout::ScatteredRagged { spans };
+        inside.then_some(Self { data, layout, rows, shapes: None })
+    }
+
+    /// The same rows with shapes of their own: `rank` dimensions each, row after row in `dims`; `None` where there are
+    /// more or fewer.
+    pub fn with_shapes(mut self, rank: usize, dims: Vec<u64>) -> Option<Self> {
+        (self.rows.checked_mul(rank)? == dims.len()).then_some(())?;
+        self.shapes = Some(Shapes { rank, dims });
+        Some(self)
+    }
+
+    /// The same rows without shapes of their own.
+    #[must_use]
+    pub fn without_shapes(mut self) -> Self {
+        self.shapes = None;
+        self
+    }
+
+    /// Rows that begin with their `rank` dims as `u64`, little-endian, as rows with shapes of their own, without a copy of
+    /// their elements; `None` where one is too short.
+    pub fn unframed(&self, rank: usize) -> Option<Self> {
+        let head = rank.checked_mul(size_of::<u64>())?;
+        let (mut spans, mut dims) = (Vec::with_capacity(self.rows), Vec::new());
+        for row in 0..self.rows {
+            let span = self.span(row)?;
+            let (frame, _) = self.data.get(span.clone())?.split_at_checked(head)?;
+            dims.extend(frame.as_chunks().0.iter().map(|dim| u64::from_le_bytes(*dim)));
+            spans.push(span.start.checked_add(head)?..span.end);
+        }
+        Self::scattered_ragged(self.data.clone(), spans)?.with_shapes(rank, dims)
+    }
+
+    /// The shape of one row, where rows have shapes of their own.
+    pub fn shape(&self, row: usize) -> Option<&[u64]> {
+        let Shapes { rank, dims } = self.shapes.as_ref().filter(|_| row < self.rows)?;
+        let start = row.checked_mul(*rank)?;
+        dims.get(start..start.checked_add(*rank)?)
+    }
+
+    /// Gives the rows at `rows` of `from` to a column made of them.
+    fn shaped_like(self, from: &Self, rows: impl Iterator<Item = usize>) -> Option<Self> {
+        let Some(Shapes { rank, .. }) = from.shapes else { return Some(self) };
+        let mut dims = Vec::new();
+        for row in rows {
+            dims.extend_from_slice(from.shape(row)?);
+        }
+        self.with_shapes(rank, dims)
     }
 
     /// Number of rows.
@@ -101,6 +158,10 @@ impl Column {
 
     /// The rows of `rows` as a column of their own, without a copy of their bytes; `None` where there are fewer.
     pub fn slice(&self, rows: Range<usize>) -> Option<Self> {
+        self.cut(rows.clone())?.shaped_like(self, rows)
+    }
+
+    fn cut(&self, rows: Range<usize>) -> Option<Self> {
         if rows.start > rows.end || rows.end > self.rows {
             return None;
         }
@@ -113,7 +174,7 @@ impl Column {
             Layout::Scattered { starts, width } => {
                 let layout =
                     Layout::Scattered { starts: starts.get(rows)?.to_vec(), width: *width };
-                Some(Self { data: self.data.clone(), layout, rows: count })
+                Some(Self { data: self.data.clone(), layout, rows: count, shapes: None })
             }
             _ => {
                 let spans = rows.map(|row| self.span(row)).collect::<Option<Vec<_>>>()?;
@@ -129,12 +190,13 @@ impl Column {
         }
         let spans = rows.iter().map(|row| self.span(*row)).collect::<Option<Vec<_>>>()?;
         let data = self.data.clone();
-        match &self.layout {
+        let selected = match &self.layout {
             Layout::Dense { width } | Layout::Scattered { width, .. } if !spans.is_empty() => {
                 Self::scattered(data, spans.into_iter().map(|span| span.start).collect(), *width)
             }
             _ => Self::scattered_ragged(data, spans),
-        }
+        };
+        selected?.shaped_like(self, rows.iter().copied())
     }
 
     /// Bytes of `rows` in sum.
@@ -203,6 +265,18 @@ mod tests {
             assert_eq!(all(&column.slice(1..3).unwrap()), want[1..]);
             assert!(column.select(&[3]).is_none() && column.slice(2..4).is_none());
         }
+    }
+
+    #[test]
+    fn shapes_go_with_their_rows() {
+        let data = Buf::from(b"abcdef".to_vec());
+        let column = Column::ragged(data, vec![2, 2, 6]).unwrap();
+        assert!(column.shape(0).is_none());
+        assert!(column.clone().with_shapes(2, vec![1, 2]).is_none());
+        let column = column.with_shapes(2, vec![1, 2, 0, 7, 2, 2]).unwrap();
+        assert_eq!(column.select(&[2, 0]).unwrap().shape(0), Some(&[2, 2][..]));
+        let tail = column.slice(1..3).unwrap();
+        assert_eq!((tail.shape(0), tail.shape(2)), (Some(&[0, 7][..]), None));
     }
 
     #[test]

@@ -44,8 +44,26 @@ pub enum DType {
     Float64,
     /// The x86-64 extended float in 16 bytes: bound to its platform, carried as bytes.
     Float128,
+    /// Two 16-bit floats.
+    Complex32,
     Complex64,
     Complex128,
+    /// Floats of 8 bits and less, and bits without a meaning of their own, by the names PyTorch gives them. All take
+    /// one byte, but for `Bits16` (2) and `BComplex32` (4, two bfloat16).
+    Float8E4M3Fn,
+    Float8E4M3Fnuz,
+    Float8E5M2,
+    Float8E5M2Fnuz,
+    Float8E8M0Fnu,
+    Float4E2M1FnX2,
+    Bits8,
+    Bits1x8,
+    Bits2x4,
+    Bits4x2,
+    Bits16,
+    BComplex32,
+    /// JSON of any kind, as text in the one spelling of [`crate::model::canonical`].
+    Json,
     /// A Python integer: 8 bytes signed, or 16 where 8 cannot hold it, which only NumPy archives can store.
     Int,
     /// UTF-8 text of any length.
@@ -69,20 +87,22 @@ impl DType {
     pub fn size(&self) -> Option<u64> {
         use DType::*;
         Some(match self {
-            Bool | Int8 | UInt8 => 1,
-            Int16 | UInt16 | Float16 | BFloat16 => 2,
-            Int32 | UInt32 | Float32 => 4,
+            Bool | Int8 | UInt8 | Float8E4M3Fn | Float8E4M3Fnuz | Float8E5M2 | Float8E5M2Fnuz
+            | Float8E8M0Fnu | Float4E2M1FnX2 | Bits8 | Bits1x8 | Bits2x4 | Bits4x2 => 1,
+            Int16 | UInt16 | Float16 | BFloat16 | Bits16 => 2,
+            Int32 | UInt32 | Float32 | Complex32 | BComplex32 => 4,
             Int64 | UInt64 | Float64 | Complex64 | Int | DateTime(_) | TimeDelta(_) => 8,
             Float128 | Complex128 => 16,
             FixedText(n) => u64::from(*n) * 4,
             FixedBytes(n) | Void(n) => u64::from(*n),
-            Str | Bytes => return None,
+            Str | Bytes | Json => return None,
         })
     }
 
     /// Bytes that swap together when the byte order changes.
     pub fn swap_unit(&self) -> u64 {
         match self {
+            DType::Complex32 | DType::BComplex32 => 2,
             DType::Complex64 | DType::FixedText(_) => 4,
             DType::Complex128 => 8,
             DType::FixedBytes(_) | DType::Void(_) => 1,
@@ -110,8 +130,22 @@ impl DType {
             Float32 => "float32",
             Float64 => "float64",
             Float128 => "float128",
+            Complex32 => "complex32",
             Complex64 => "complex64",
             Complex128 => "complex128",
+            Float8E4M3Fn => "float8_e4m3fn",
+            Float8E4M3Fnuz => "float8_e4m3fnuz",
+            Float8E5M2 => "float8_e5m2",
+            Float8E5M2Fnuz => "float8_e5m2fnuz",
+            Float8E8M0Fnu => "float8_e8m0fnu",
+            Float4E2M1FnX2 => "float4_e2m1fn_x2",
+            Bits8 => "bits8",
+            Bits1x8 => "bits1x8",
+            Bits2x4 => "bits2x4",
+            Bits4x2 => "bits4x2",
+            Bits16 => "bits16",
+            BComplex32 => "bcomplex32",
+            Json => "json",
             Int => "int",
             Str => "str",
             Bytes => "bytes",
@@ -143,6 +177,10 @@ impl DType {
             Float128 => "<f16",
             Complex64 => "<c8",
             Complex128 => "<c16",
+            Float8E4M3Fn | Float8E4M3Fnuz | Float8E5M2 | Float8E5M2Fnuz | Float8E8M0Fnu
+            | Float4E2M1FnX2 | Bits8 | Bits1x8 | Bits2x4 | Bits4x2 => "|V1",
+            Bits16 => "|V2",
+            Complex32 | BComplex32 => "|V4",
             _ => return self.name(),
         })
     }
@@ -199,6 +237,33 @@ impl DType {
             .map(Self::FixedText)
             .or_else(|| size('S').map(Self::FixedBytes))
             .or_else(|| size('V').map(Self::Void))
+    }
+
+    /// Reads [`DType::name`] back, with what NumPy has no word for; aliases and byte orders are refused.
+    pub fn from_name(text: &str) -> Option<Self> {
+        use DType::*;
+        const OWN: [DType; 18] = [
+            BFloat16,
+            Complex32,
+            Float8E4M3Fn,
+            Float8E4M3Fnuz,
+            Float8E5M2,
+            Float8E5M2Fnuz,
+            Float8E8M0Fnu,
+            Float4E2M1FnX2,
+            Bits8,
+            Bits1x8,
+            Bits2x4,
+            Bits4x2,
+            Bits16,
+            BComplex32,
+            Json,
+            Int,
+            Str,
+            Bytes,
+        ];
+        let own = || OWN.iter().find(|dtype| dtype.name() == text).cloned();
+        own().or_else(|| Self::from_numpy(text).filter(|dtype| dtype.name() == text))
     }
 
     /// The type that content of this type has in a content digest: what a container adds is taken away.
@@ -280,7 +345,15 @@ mod tests {
             Complex128,
             FixedText(3),
         ] {
-            assert_eq!(DType::from_numpy(&dtype.numpy_str()), Some(dtype));
+            assert_eq!(DType::from_numpy(&dtype.numpy_str()), Some(dtype.clone()));
+            assert_eq!(DType::from_name(&dtype.name()), Some(dtype));
+        }
+        for name in ["bfloat16", "float8_e5m2", "bits16", "json", "str", "bytes", "int", "<M8[ns]"]
+        {
+            assert_eq!(DType::from_name(name).unwrap().name(), name);
+        }
+        for alias in ["half", "<f4", "object", ""] {
+            assert_eq!(DType::from_name(alias), None, "{alias}");
         }
     }
 }

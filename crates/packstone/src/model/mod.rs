@@ -1,10 +1,13 @@
 //! What a dataset is, whatever its format: typed fields, rows, batches, and what is said about them.
 
 mod batch;
+pub mod canonical;
 mod column;
 mod dtype;
 mod fidelity;
 mod finding;
+mod holds;
+mod outline;
 mod schema;
 mod value;
 
@@ -13,5 +16,7 @@ pub use column::Column;
 pub use dtype::{DType, TimeUnit};
 pub use fidelity::{Fidelity, Loss};
 pub use finding::{Finding, Severity};
+pub use holds::Holds;
+pub use outline::Outline;
 pub use schema::{Field, Key, Schema};
 pub use value::ValueRef;

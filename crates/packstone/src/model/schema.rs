@@ -40,8 +40,11 @@ pub struct Field {
     pub key: Key,
     /// The type of its elements.
     pub dtype: DType,
-    /// The shape of one value, without the sample dimension; empty for scalars and for variable text and bytes.
+    /// The shape of one value, without the sample dimension; empty for scalars and for variable text and bytes. Where
+    /// `varying`, only its length counts, and the column knows the shape of each value.
     pub shape: Vec<u64>,
+    /// True where each value has a shape of its own, of as many dimensions as `shape` has.
+    pub varying: bool,
     /// What the dataset says about the field.
     pub metadata: Object,
 }
@@ -49,30 +52,63 @@ pub struct Field {
 impl Field {
     /// A field without metadata.
     pub fn new(name: impl Into<String>, dtype: DType, shape: impl Into<Vec<u64>>) -> Self {
-        Self { key: Key::new(name), dtype, shape: shape.into(), metadata: Object::new() }
+        Self::at(Key::new(name), dtype, shape)
+    }
+
+    /// A field without metadata at a nested key.
+    pub fn at(key: Key, dtype: DType, shape: impl Into<Vec<u64>>) -> Self {
+        Self { key, dtype, shape: shape.into(), varying: false, metadata: Object::new() }
+    }
+
+    /// A field whose values have shapes of their own, of `rank` dimensions.
+    pub fn varying(key: Key, dtype: DType, rank: usize) -> Self {
+        Self { varying: true, ..Self::at(key, dtype, vec![0; rank]) }
     }
 
     /// Bytes of one value; `None` where they vary, or where the product does not fit 64 bits.
     pub fn value_bytes(&self) -> Option<u64> {
         // Fixed `bytes` are one byte an element; only a scalar of them varies.
-        let size = match self.dtype {
-            DType::Bytes if !self.shape.is_empty() => 1,
-            _ => self.dtype.size()?,
-        };
+        let size = self.element_bytes().filter(|_| !self.varying)?;
         self.shape.iter().try_fold(size, |n, dim| n.checked_mul(*dim))
     }
 
-    /// True for text and bytes whose length differs from sample to sample.
+    /// Bytes of one element; `None` for text, JSON and bytes of any length.
+    pub fn element_bytes(&self) -> Option<u64> {
+        match self.dtype {
+            DType::Bytes if !self.shape.is_empty() => Some(1),
+            _ => self.dtype.size(),
+        }
+    }
+
+    /// True where values differ in length from sample to sample: text, JSON, bytes, and arrays of varying shape.
     pub fn varies(&self) -> bool {
-        self.dtype == DType::Str || (self.dtype == DType::Bytes && self.shape.is_empty())
+        self.varying || self.is_variable()
+    }
+
+    /// True for text, JSON and bytes of any length, which have no shape.
+    pub fn is_variable(&self) -> bool {
+        matches!(self.dtype, DType::Str | DType::Json)
+            || (self.dtype == DType::Bytes && self.shape.is_empty())
+    }
+
+    /// The shape for JSON output, with `null` for dimensions that vary.
+    pub fn shape_json(&self) -> Value {
+        if self.varying {
+            return self.shape.iter().map(|_| Value::Null).collect::<Vec<_>>().into();
+        }
+        Value::from(self.shape.as_slice())
     }
 
     /// For JSON output: name, dtype, shape and metadata.
     pub fn to_json(&self) -> Value {
         let mut out = Object::new();
         out.insert("name", Value::from(self.key.to_string()));
+        if self.key.parts().len() > 1 {
+            let parts = self.key.parts().iter().map(|part| Value::from(part.as_str()));
+            out.insert("key", parts.collect::<Vec<_>>());
+        }
         out.insert("dtype", Value::from(self.dtype.name().as_ref()));
-        out.insert("shape", Value::from(self.shape.as_slice()));
+        out.insert("shape", self.shape_json());
         if !self.metadata.is_empty() {
             out.insert("metadata", Value::Object(self.metadata.clone()));
         }

@@ -25,6 +25,11 @@ impl ValueRef<'_> {
         match self.dtype {
             DType::Str => Value::from(String::from_utf8_lossy(self.bytes).into_owned()),
             DType::Bytes => Value::from(packstone_container::digest::hex(self.bytes)),
+            DType::Json => packstone_container::json::read(
+                self.bytes,
+                &json::ReadOptions::default().with_nan(true),
+            )
+            .map_or_else(|_| Value::Null, |document| document.value),
             _ => self.nested(self.shape, self.bytes),
         }
     }

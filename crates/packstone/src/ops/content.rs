@@ -14,23 +14,28 @@ pub(super) struct ContentType {
     pub(super) dtype: Cow<'static, str>,
     /// The shape of one value.
     pub(super) shape: Vec<u64>,
+    /// True where values have shapes of their own, of as many dimensions.
+    pub(super) varying: bool,
 }
 
 impl ContentType {
     /// The type of the values of `field`; of Python integers that of those that fit 64 bits.
     pub(super) fn of(field: &Field) -> Self {
         let dtype = match field.dtype {
-            DType::Bytes if !field.varies() => Cow::Borrowed("uint8"),
+            DType::Bytes if !field.is_variable() => Cow::Borrowed("uint8"),
             ref other => other.content_name(),
         };
-        let shape = if field.varies() { Vec::new() } else { field.shape.clone() };
-        Self { dtype, shape }
+        let shape = if field.is_variable() { Vec::new() } else { field.shape.clone() };
+        Self { dtype, shape, varying: field.varying }
     }
 }
 
 impl std::fmt::Display for ContentType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of shape {:?}", self.dtype, self.shape)
+        match self.varying {
+            true => write!(f, "{} of {} dimensions that vary", self.dtype, self.shape.len()),
+            false => write!(f, "{} of shape {:?}", self.dtype, self.shape),
+        }
     }
 }
 

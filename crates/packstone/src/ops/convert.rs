@@ -11,6 +11,7 @@ use packstone_container::Limits;
 use packstone_container::json::{Object, Value};
 use packstone_io::{BufferPool, Kind, Root, RootMut};
 
+use super::carry::{self, Carry, Encoder, reopened};
 use super::count_error;
 use super::digest::{CollectionDigest, DigestOptions, Level, Tally, digest_metered, hash_shard};
 use super::meter::Meter;
@@ -113,11 +114,53 @@ impl ConvertReport {
 /// `ops/schemas_differ` where collections have other fields than the first one; those of [`Dataset::collection`] and
 /// [`Format::fidelity`].
 pub fn plan(
-    source: &dyn Dataset,
+    source: &Arc<dyn Dataset>,
     format: &dyn Format,
     options: &ConvertOptions,
 ) -> Result<(Plan, Fidelity)> {
-    let collections = chosen(source, options)?;
+    let job = Job::new(source, format, options)?;
+    Ok((job.plan, job.fidelity))
+}
+
+/// A conversion, planned.
+struct Job {
+    collections: Vec<Arc<dyn Collection>>,
+    plan: Plan,
+    fidelity: Fidelity,
+    /// `None` within a format, where what is stored moves as it is.
+    carry: Option<Carry>,
+}
+
+impl Job {
+    fn new(
+        source: &Arc<dyn Dataset>,
+        format: &dyn Format,
+        options: &ConvertOptions,
+    ) -> Result<Self> {
+        let within = source.info().format == format.id();
+        let stored = source.stored().filter(|_| within);
+        let source = stored.as_ref().unwrap_or(source).as_ref();
+        let collections = chosen(source, options)?;
+        let mut plan = wanted(source, &collections)?;
+        let mut carry = None;
+        if within {
+            plan.source = Some((source.info().format.to_owned(), source.info().native.clone()));
+            plan.carried.clone_from(&source.info().carried);
+        } else {
+            let holds = format.holds(&plan, &options.options)?;
+            let made = carry::plan(&mut plan, &collections, &holds)?;
+            plan.carried = Some(made.describe());
+            carry = Some(made);
+        }
+        let mut fidelity = format.fidelity(&plan, &options.options)?;
+        if let Some(carry) = &carry {
+            carry.report(&mut fidelity);
+        }
+        Ok(Self { collections, plan, fidelity, carry })
+    }
+}
+
+fn wanted(source: &dyn Dataset, collections: &[Arc<dyn Collection>]) -> Result<Plan> {
     let mut plan = Plan { schema: Arc::clone(source.schema()), ..Plan::default() };
     if let Some(first) = collections.first() {
         plan.schema = Arc::clone(first.schema());
@@ -136,9 +179,10 @@ pub fn plan(
         }
     }
     plan.collections = collections.iter().map(|c| (c.name().to_owned(), Some(c.len()))).collect();
-    plan.source = Some((source.info().format, source.info().native.clone()));
-    let fidelity = format.fidelity(&plan, &options.options)?;
-    Ok((plan, fidelity))
+    // What was carried here from a first source goes on from there.
+    let own = || (source.info().format.to_owned(), source.info().native.clone());
+    plan.source = Some(carry::carried_source(source.info()).unwrap_or_else(own));
+    Ok(plan)
 }
 
 fn chosen(source: &dyn Dataset, options: &ConvertOptions) -> Result<Vec<Arc<dyn Collection>>> {
@@ -164,19 +208,20 @@ pub fn convert(
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<ConvertReport> {
     let start = Instant::now();
-    let (plan, fidelity) = plan(source.as_ref(), format, options)?;
+    let Job { collections, plan, fidelity, carry } = Job::new(&source, format, options)?;
     if options.strict && !fidelity.is_lossless() {
         return Err(would_lose(format.id(), &fidelity));
     }
-    let collections = chosen(source.as_ref(), options)?;
     let samples = collections.iter().fold(0u64, |sum, c| sum.saturating_add(c.len()));
     // A proof reads everything again.
     let mut meter = Meter::new(progress, samples.saturating_mul(if options.proof { 2 } else { 1 }));
     let mut writer = format.create(Arc::clone(&target), &plan, &options.options)?;
     let mut report = ConvertReport { fidelity, samples, ..ConvertReport::default() };
     let mut sources = Vec::new();
+    let encoder = carry.map(Encoder::new);
     for collection in collections {
-        sources.extend(copy(collection, writer.as_mut(), options, &mut meter)?);
+        let sink = Sink { writer: writer.as_mut(), encoder: encoder.as_ref() };
+        sources.extend(copy(collection, sink, options, &mut meter)?);
     }
     report.written = writer.finish()?;
     if options.proof {
@@ -186,10 +231,25 @@ pub fn convert(
     Ok(report)
 }
 
+/// Where samples go.
+struct Sink<'a> {
+    writer: &'a mut dyn Writer,
+    encoder: Option<&'a Encoder>,
+}
+
+impl Sink<'_> {
+    fn write(&mut self, collection: &str, batch: &Batch) -> Result<()> {
+        match self.encoder {
+            None => self.writer.write(collection, batch),
+            Some(encoder) => self.writer.write(encoder.name(collection), &encoder.encode(batch)?),
+        }
+    }
+}
+
 /// Hands all samples of a collection to the writer; returns their digest where a proof is asked for.
 fn copy(
     collection: Arc<dyn Collection>,
-    writer: &mut dyn Writer,
+    mut sink: Sink<'_>,
     options: &ConvertOptions,
     meter: &mut Meter<'_>,
 ) -> Result<Option<CollectionDigest>> {
@@ -204,7 +264,7 @@ fn copy(
     for shard in shards {
         let (shard, digests) = shard?;
         let batch = slice(shard.batch, shard.rows)?;
-        writer.write(&name, &batch)?;
+        sink.write(&name, &batch)?;
         tally.add(&digests.unwrap_or_default());
         samples = samples.saturating_add(batch.rows() as u64);
         meter.step(batch.rows(), batch.value_bytes())?;
@@ -250,15 +310,16 @@ fn prove(
     options: &ConvertOptions,
     meter: &mut Meter<'_>,
 ) -> Result<Vec<Proof>> {
-    let level = if fidelity.losses.is_empty() {
+    let lost = || fidelity.losses.iter().filter(|loss| !loss.carried);
+    let level = if lost().next().is_none() {
         Some(Level::Full)
-    } else if fidelity.losses.iter().all(|loss| loss.field.is_empty()) {
+    } else if lost().all(|loss| loss.field.is_empty()) {
         Some(Level::Values)
     } else {
         None
     };
     let root: Arc<dyn Root> = target;
-    let written = format.open(root, &options.limits)?;
+    let written = reopened(format.open(root, &options.limits)?)?;
     let how = DigestOptions { threads: options.threads, limits: options.limits };
     let mut proofs = Vec::new();
     for source in sources {

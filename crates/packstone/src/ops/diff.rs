@@ -15,14 +15,14 @@ use packstone_container::Limits;
 use packstone_container::json::{Object, Value};
 
 use super::content::{ContentType, content_bytes};
+use super::count_error;
 use super::digest::{DigestOptions, Level, digest_metered};
 use super::meter::Meter;
 use super::scan::{Decoded, Scan, Shards};
-use super::{canonical, count_error};
 use crate::error::{Error, Result};
 use crate::exec::{Progress, default_threads};
 use crate::format::{Collection, Dataset};
-use crate::model::{Batch, DType, Key, ValueRef};
+use crate::model::{Batch, DType, Key, ValueRef, canonical};
 
 /// How to compare.
 #[derive(Clone, Debug)]
@@ -213,9 +213,10 @@ struct Spot {
 }
 
 impl Spot {
-    fn bytes<'a>(&self, (batch, row): (&'a Batch, usize)) -> Option<&'a [u8]> {
-        let bytes = batch.columns().get(self.position)?.bytes(row)?;
-        Some(content_bytes(&self.dtype, bytes))
+    /// The bytes, and the shape where it is this row's own.
+    fn value<'a>(&self, (batch, row): (&'a Batch, usize)) -> Option<(&'a [u8], Option<&'a [u64]>)> {
+        let column = batch.columns().get(self.position)?;
+        Some((content_bytes(&self.dtype, column.bytes(row)?), column.shape(row)))
     }
 }
 
@@ -364,9 +365,13 @@ fn compare_rows(
 ) {
     for field in common {
         let [here, there] = &field.sides;
-        let (x, y) = (here.bytes(a), there.bytes(b));
+        let (x, y) = (here.value(a), there.value(b));
         if x != y {
-            let found = |bytes| ValueRef { dtype: &here.dtype, shape: &field.shape, bytes };
+            let found = |(bytes, shape)| {
+                let shape: Option<&[u64]> = shape;
+                let shape = shape.unwrap_or(field.shape.as_slice());
+                ValueRef { dtype: &here.dtype, shape, bytes }
+            };
             let what = || explain::values(x.map(found), y.map(found));
             log.add(Some(index), Some(field.key.to_string()), what);
         }

@@ -19,13 +19,13 @@ use packstone_container::json::{Object, Value};
 use packstone_io::Kind;
 
 use super::content::{ContentType, content_bytes, is_wide};
+use super::count_error;
 use super::meter::Meter;
 use super::scan::{Decoded, Scan};
-use super::{canonical, count_error};
 use crate::error::{Error, Place, Result};
 use crate::exec::{Progress, default_threads};
 use crate::format::Collection;
-use crate::model::{Batch, DType, Field};
+use crate::model::{Batch, Column, DType, Field, canonical};
 
 /// Opens the digest of one sample's fields.
 const SAMPLE: &[u8] = b"packstone content 1: sample\n";
@@ -171,14 +171,10 @@ pub(super) fn hash_shard(shard: &Decoded) -> Result<Hashed> {
         hasher.update(&opening);
         for head in &heads {
             let column = batch.columns().get(head.position);
-            let bytes = column.and_then(|c| c.bytes(row)).ok_or_else(|| {
+            column.and_then(|column| head.put(&mut hasher, column, row)).ok_or_else(|| {
                 let message = format!("expected a value in row {row}, found none");
                 Error::new(Kind::Invalid, "model/column_mismatch", Place::default(), message)
             })?;
-            let bytes = content_bytes(&head.dtype, bytes);
-            hasher.update(if is_wide(&head.dtype, bytes) { &head.wide } else { &head.usual });
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
         }
         let values = hasher.finish();
         let mut hasher = Hasher::new(Algorithm::Sha256);
@@ -218,6 +214,21 @@ struct Head {
     usual: Vec<u8>,
     /// For a Python integer beyond 64 bits.
     wide: Vec<u8>,
+    /// True where the dims follow, row by row.
+    varying: bool,
+}
+
+impl Head {
+    fn put(&self, hasher: &mut Hasher, column: &Column, row: usize) -> Option<()> {
+        let bytes = content_bytes(&self.dtype, column.bytes(row)?);
+        hasher.update(if is_wide(&self.dtype, bytes) { &self.wide } else { &self.usual });
+        if self.varying {
+            column.shape(row)?.iter().for_each(|dim| hasher.update(&dim.to_le_bytes()));
+        }
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+        Some(())
+    }
 }
 
 fn heads(batch: &Batch) -> Vec<Head> {
@@ -233,10 +244,12 @@ fn heads(batch: &Batch) -> Vec<Head> {
             field.key.parts().iter().for_each(|part| put_text(&mut out, part));
             put_text(&mut out, &content.dtype);
             put(&mut out, content.shape.len());
-            content.shape.iter().for_each(|dim| out.extend_from_slice(&dim.to_le_bytes()));
+            let dims = content.shape.iter().filter(|_| !field.varying);
+            dims.for_each(|dim| out.extend_from_slice(&dim.to_le_bytes()));
             out
         };
-        Head { position, dtype: field.dtype.clone(), usual: spell(&usual), wide: spell(&wide) }
+        let (usual, wide) = (spell(&usual), spell(&wide));
+        Head { position, dtype: field.dtype.clone(), usual, wide, varying: field.varying }
     };
     fields.into_iter().map(head).collect()
 }

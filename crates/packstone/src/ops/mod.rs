@@ -1,13 +1,14 @@
 //! What is done with datasets: one verb a file, written against the traits of [`crate::format`] alone.
 
 mod batches;
-mod canonical;
+mod carry;
 mod content;
 mod convert;
 mod diff;
 mod digest;
 mod gather;
 mod meter;
+mod record;
 mod scan;
 mod select;
 mod shuffle;
@@ -18,10 +19,12 @@ use packstone_io::Kind;
 use crate::error::{Error, Place};
 
 pub use batches::Batches;
+pub use carry::{carried_source, reopened};
 pub use convert::{ConvertOptions, ConvertReport, Proof, convert, plan};
 pub use diff::{DiffOptions, DiffReport, Difference, diff};
 pub use digest::{CollectionDigest, DigestOptions, Level, digest_collection};
 pub use gather::gather;
+pub use record::DigestRecord;
 pub use scan::{Decoded, Mapped, Scan, Shards};
 pub use select::{BalanceKey, Balanced, SelectedCollection, Selection, balanced};
 pub use verify::{VerifyOptions, VerifyReport, verify};

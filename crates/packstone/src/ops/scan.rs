@@ -23,6 +23,7 @@ pub struct Scan {
     range: Range<u64>,
     fields: Option<Vec<usize>>,
     verify: bool,
+    identities: bool,
     limits: Limits,
     shuffle: Option<(u64, usize)>,
 }
@@ -32,8 +33,9 @@ impl Scan {
     pub fn new(collection: Arc<dyn Collection>) -> Self {
         let (threads, range) = (default_threads(), 0..collection.len());
         let limits = Limits::default();
-        let (fields, verify, shuffle) = (None, false, None);
-        Self { collection, threads, window: threads + 2, range, fields, verify, limits, shuffle }
+        let (fields, verify, identities, shuffle) = (None, false, false, None);
+        let window = threads + 2;
+        Self { collection, threads, window, range, fields, verify, identities, limits, shuffle }
     }
 
     /// Decode on `threads` threads, holding at most `threads + 2` shards; 0 decodes where shards are taken.
@@ -74,6 +76,13 @@ impl Scan {
     #[must_use]
     pub fn verify(mut self, verify: bool) -> Self {
         self.verify = verify;
+        self
+    }
+
+    /// Say what the container calls each sample, see [`Batch::identity`].
+    #[must_use]
+    pub fn identities(mut self, identities: bool) -> Self {
+        self.identities = identities;
         self
     }
 
@@ -132,7 +141,8 @@ impl Scan {
         let notes = Arc::new(Mutex::new(Vec::new()));
         let work = Arc::new(work);
         let make = || {
-            let context = ReadContext::new(pool.clone(), self.limits, self.verify);
+            let mut context = ReadContext::new(pool.clone(), self.limits, self.verify);
+            context.identities = self.identities;
             let context = Mutex::new(context);
             let (collection, fields) = (Arc::clone(&self.collection), self.fields.clone());
             let (notes, work, range) = (Arc::clone(&notes), Arc::clone(&work), range.clone());

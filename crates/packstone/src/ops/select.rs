@@ -10,9 +10,9 @@ mod collection;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::canonical;
 use crate::error::Result;
 use crate::format::ShardRef;
+use crate::model::canonical;
 use crate::random::Random;
 
 pub use balance::{BalanceKey, Balanced, balanced};

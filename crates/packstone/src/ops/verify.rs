@@ -62,6 +62,18 @@ impl VerifyReport {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 
+    /// One report of two checks.
+    #[must_use]
+    pub fn joined(mut self, other: Self) -> Self {
+        self.findings.extend(other.findings);
+        self.documents = self.documents.saturating_add(other.documents);
+        self.tasks = self.tasks.saturating_add(other.tasks);
+        self.samples = self.samples.saturating_add(other.samples);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.seconds += other.seconds;
+        self
+    }
+
     /// For JSON output: the summary; findings have [lines of their own](Finding::to_json).
     pub fn to_json(&self) -> Value {
         let mut out = Object::new();

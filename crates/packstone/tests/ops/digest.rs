@@ -142,7 +142,7 @@ fn a_sample_twice_is_not_a_sample_once() {
 #[test]
 fn types_shapes_and_names_are_content() {
     let one = |name: Key, dtype: DType, shape: &[u64], bytes: &[u8]| {
-        let field = Field { key: name, dtype, shape: shape.to_vec(), metadata: Default::default() };
+        let field = Field::at(name, dtype, shape);
         let schema = Arc::new(Schema::new(vec![field]));
         let shards = vec![batch(&schema, &[vec![bytes.to_vec()]], "{}")];
         digest(FakeCollection::new("x", schema, shards)).values

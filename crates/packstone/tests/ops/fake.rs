@@ -9,7 +9,7 @@ use packstone::format::{
     RepairOptions, RepairReport, ShardRef, Writer, Written,
 };
 use packstone::json::{Object, ReadOptions, Value, read};
-use packstone::model::{Batch, BatchBuilder, Column, DType, Fidelity, Field, Schema};
+use packstone::model::{Batch, BatchBuilder, Column, DType, Fidelity, Field, Holds, Schema};
 use packstone::{Error, Kind, Limits, Place, RelPath, Result, Root, RootMut};
 use packstone_io::{Buf, BufferPool};
 
@@ -168,7 +168,15 @@ impl Collection for FakeCollection {
         assert_eq!(shard.rows, batch.rows() as u64);
         let Some(fields) = fields else { return Ok(batch.clone()) };
         let columns = fields.iter().map(|at| batch.columns()[*at].clone()).collect();
-        Batch::new(Arc::new(self.schema.project(fields)), batch.rows(), columns)
+        let some = Batch::new(Arc::new(self.schema.project(fields)), batch.rows(), columns)?;
+        let runs = batch.metadata_runs().map(|(rows, object)| (rows.end, Arc::clone(object)));
+        let runs: Vec<_> = runs.collect();
+        if runs.is_empty() { Ok(some) } else { some.with_metadata_runs(runs) }
+    }
+
+    fn has_metadata(&self) -> Result<bool> {
+        let mut runs = self.shards.iter().flat_map(Batch::metadata_runs);
+        Ok(runs.any(|(_, object)| !object.is_empty()))
     }
 }
 
@@ -179,8 +187,17 @@ struct FakeDataset {
 }
 
 pub(crate) fn dataset(collections: Vec<FakeCollection>) -> Arc<dyn Dataset> {
+    made_of(collections, "fake", None)
+}
+
+fn made_of(
+    collections: Vec<FakeCollection>,
+    format: &'static str,
+    carried: Option<Object>,
+) -> Arc<dyn Dataset> {
     let collections: Vec<_> = collections.into_iter().map(FakeCollection::arc).collect();
-    let info = Info { format: "fake", native: object(r#"{"made":"up"}"#).as_ref().clone() };
+    let native = object(r#"{"made":"up"}"#).as_ref().clone();
+    let info = Info { format, native, carried };
     let schema = collections.first().map(|c| Arc::clone(c.schema())).unwrap_or_default();
     Arc::new(FakeDataset { info, schema, collections })
 }
@@ -220,6 +237,8 @@ pub(crate) struct FakeFormat {
     pub(crate) patience: Option<usize>,
     /// Forgets the last sample of all.
     pub(crate) forgets: bool,
+    /// Another format than that of [`dataset`], which has a word for so much.
+    pub(crate) foreign: Option<Holds>,
     pub(crate) audit: Mutex<Audit>,
     pub(crate) seen: Mutex<Option<(Plan, Object)>>,
     pub(crate) store: Store,
@@ -227,7 +246,7 @@ pub(crate) struct FakeFormat {
 
 impl Format for FakeFormat {
     fn id(&self) -> &'static str {
-        "fake"
+        if self.foreign.is_some() { "foreign" } else { "fake" }
     }
 
     fn title(&self) -> &'static str {
@@ -238,6 +257,14 @@ impl Format for FakeFormat {
         &[]
     }
 
+    fn mark(&self) -> &'static str {
+        "fake"
+    }
+
+    fn holds(&self, _plan: &Plan, _options: &Object) -> Result<Holds> {
+        Ok(self.foreign.unwrap_or(Holds::ALL))
+    }
+
     fn recognizes(&self, root: &dyn Root) -> Result<bool> {
         Ok(root.len(&path("fake")).is_ok())
     }
@@ -245,11 +272,13 @@ impl Format for FakeFormat {
     fn open(&self, root: Arc<dyn Root>, _limits: &Limits) -> Result<Arc<dyn Dataset>> {
         root.read(&path("fake"))?;
         let store = self.store.lock().unwrap();
-        let schema = Arc::clone(&self.seen.lock().unwrap().as_ref().unwrap().0.schema);
+        let seen = self.seen.lock().unwrap();
+        let plan = &seen.as_ref().unwrap().0;
+        let schema = Arc::clone(&plan.schema);
         let collections = store
             .iter()
             .map(|(name, batches)| FakeCollection::new(name, Arc::clone(&schema), batches.clone()));
-        Ok(dataset(collections.collect()))
+        Ok(made_of(collections.collect(), self.id(), plan.carried.clone()))
     }
 
     fn fidelity(&self, _plan: &Plan, _options: &Object) -> Result<Fidelity> {

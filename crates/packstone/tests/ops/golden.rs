@@ -282,7 +282,7 @@ fn conversion_keeps_the_content_of_every_case() {
                 ..Default::default()
             };
             let place = format!("{} as {shape:?}", case.name);
-            if let Err(refused) = plan(source.as_ref(), &Sedpack, &options) {
+            if let Err(refused) = plan(&source, &Sedpack, &options) {
                 assert_eq!(refused.code(), "sedpack/not_writable", "{place}: {refused}");
                 continue;
             }

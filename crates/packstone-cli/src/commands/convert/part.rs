@@ -69,7 +69,7 @@ fn write(args: &Args, opened: &Opened, format: &dyn Format, name: &str) -> Resul
     }
     let mut writer = format.part(root, name)?;
     let bar = Bar::new("convert");
-    for collection in opened.collections(&args.source, &args.collection)? {
+    for collection in opened.collections(std::slice::from_ref(&args.source), &args.collection)? {
         let scan = Scan::new(Arc::clone(&collection)).threads(args.threads.count());
         for shard in scan.shards() {
             interrupt::check()?;

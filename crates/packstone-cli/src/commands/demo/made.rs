@@ -29,7 +29,7 @@ pub(super) fn dataset(path: &Path) -> Result<()> {
     let plan = Plan {
         schema: Arc::clone(&schema),
         collections: vec![("train".to_owned(), Some(SAMPLES as u64))],
-        source: None,
+        ..Plan::default()
     };
     let options: Object = [("shard_type", "fb"), ("compression", "")].into_iter().collect();
     let root = Arc::new(LocalRoot::create(path)?);

@@ -6,6 +6,8 @@ pub const ROOT_DOCUMENT: &str = "dataset_info.json";
 pub const SHARDS_LIST: &str = "shards_list.json";
 /// The splits there can be.
 pub const SPLITS: [&str; 3] = ["train", "test", "holdout"];
+/// The member of the custom metadata that says what is stored in other words than its source had.
+pub const CARRIED: &str = "packstone";
 /// The newest release whose datasets packstone reads, and the version that it writes.
 pub const LATEST: &str = "0.2.0";
 /// Folder levels between a writer's path and its shards.
@@ -44,7 +46,7 @@ mod tests {
     #[test]
     fn names_of_the_format_stay() {
         assert_eq!((ROOT_DOCUMENT, SHARDS_LIST), ("dataset_info.json", "shards_list.json"));
-        assert_eq!(SPLITS, ["train", "test", "holdout"]);
+        assert_eq!((SPLITS, CARRIED), (["train", "test", "holdout"], "packstone"));
         assert_eq!((LATEST, LEVELS, MAX_BRANCHING, MAX_DEPTH), ("0.2.0", 3, 1000, 64));
         assert_eq!((FOLDER_DIGITS, SHARD_DIGITS, VARIABLE_ALIGN), (10, 32, 16));
         assert_eq!((TABLE_LIMIT, LIBRARY_TEMPORARY), (1_000_000, "update_"));

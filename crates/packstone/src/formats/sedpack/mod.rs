@@ -36,7 +36,7 @@ use crate::format::{
     Audit, AuditOptions, Dataset, Format, MergeOptions, Plan, RepairOptions, RepairReport, Writer,
     Written,
 };
-use crate::model::Fidelity;
+use crate::model::{Fidelity, Holds};
 use options::FillerOptions;
 
 /// The format, see [the module](self).
@@ -56,6 +56,10 @@ impl Format for Sedpack {
         options::NAMES
     }
 
+    fn mark(&self) -> &'static str {
+        layout::ROOT_DOCUMENT
+    }
+
     fn recognizes(&self, root: &dyn Root) -> Result<bool> {
         match root.len(&reader::root_document()?) {
             Ok(_) => Ok(true),
@@ -66,6 +70,11 @@ impl Format for Sedpack {
 
     fn open(&self, root: Arc<dyn Root>, limits: &Limits) -> Result<Arc<dyn Dataset>> {
         Ok(Arc::new(reader::SedpackDataset::open(root, limits)?))
+    }
+
+    fn holds(&self, plan: &Plan, options: &Object) -> Result<Holds> {
+        let shard_type = structure(plan, options)?.shard_type;
+        Ok(schema::holds(shard_type, plan.source.as_ref().is_some_and(|(id, _)| id == self.id())))
     }
 
     fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity> {
@@ -93,11 +102,17 @@ impl Format for Sedpack {
         let structure = structure(plan, options)?;
         collections(plan)?;
         match &plan.source {
-            Some(("sedpack", native)) => {
+            Some((id, native)) if id == self.id() => {
                 writer::create_like(root.as_ref(), native, Arc::clone(&plan.schema), &structure)?
             }
             _ => {
-                writer::create(root.as_ref(), Arc::clone(&plan.schema), &structure, &Object::new())?
+                let mut about = Object::new();
+                if let Some(carried) = &plan.carried {
+                    let mut custom = Object::new();
+                    custom.insert(layout::CARRIED, Value::Object(carried.clone()));
+                    about.insert("custom_metadata", Value::Object(custom));
+                }
+                writer::create(root.as_ref(), Arc::clone(&plan.schema), &structure, &about)?
             }
         };
         let seed = options.get("seed").and_then(Value::as_u64);
@@ -129,7 +144,7 @@ impl Format for Sedpack {
 /// What a new dataset takes from its source where that is Sedpack too, from `options`, and by default.
 fn structure(plan: &Plan, options: &Object) -> Result<options::Structure> {
     let mut structure = options::Structure::default();
-    if let Some(("sedpack", native)) = &plan.source {
+    if let Some((_, native)) = plan.source.as_ref().filter(|(id, _)| id == Sedpack.id()) {
         let text =
             packstone_container::json::write(&Value::Object(native.clone()), &Style::COMPACT);
         let source = document::DatasetInfo::parse(text.as_bytes(), &Limits::default())?;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use packstone_container::Limits;
 use packstone_container::digest::{Algorithm, MultiHasher};
+use packstone_container::json::Value;
 use packstone_io::{Kind, RelPath, Root};
 
 use super::codes;
 use super::document::DatasetInfo;
-use super::layout::ROOT_DOCUMENT;
+use super::layout::{CARRIED, ROOT_DOCUMENT};
 use super::parts::list::{FileInfo, ListPointer, ShardEntry};
 use super::parts::shard::ShardFormat;
 use super::parts::tree::{Tree, count_error, file_error};
@@ -32,7 +33,10 @@ impl SedpackDataset {
     pub fn open(root: Arc<dyn Root>, limits: &Limits) -> Result<Self> {
         let document = read_info(root.as_ref(), limits)?;
         let native = document.document.clone();
-        let info = Info { format: "sedpack", native };
+        let custom = native.get("metadata").and_then(Value::as_object);
+        let custom = custom.and_then(|m| m.get("custom_metadata")).and_then(Value::as_object);
+        let carried = custom.and_then(|m| m.get(CARRIED)).and_then(Value::as_object).cloned();
+        let info = Info { format: "sedpack", native, carried };
         let tree = Arc::new(Tree::new(Arc::clone(&root), *limits));
         Ok(Self { info, document: Arc::new(document), root, tree })
     }

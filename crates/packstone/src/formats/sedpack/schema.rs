@@ -5,9 +5,9 @@ use packstone_container::json::Object;
 use packstone_io::Kind;
 
 use super::codes;
-use super::layout::VARIABLE_ALIGN;
+use super::layout::{SPLITS, VARIABLE_ALIGN};
 use crate::error::{Error, Place, Result};
-use crate::model::{DType, Field, Key, Schema};
+use crate::model::{DType, Field, Holds, Schema};
 
 /// The format of shard files, which is also their extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub fn field(
         "bytes" => DType::Bytes,
         other => DType::from_numpy(other).ok_or_else(|| refuse(format!("{other:?}")))?,
     };
-    let field = Field { key: Key::new(name), dtype: parsed, shape, metadata };
+    let field = Field { metadata, ..Field::new(name, parsed, shape) };
     if !field.varies() && field.value_bytes().is_none_or(|n| n > i64::MAX.unsigned_abs()) {
         let message =
             format!("expected a value size that fits 64 bits, found shape {:?}", field.shape);
@@ -165,6 +165,33 @@ pub fn align(field: &Field) -> usize {
     match field.dtype {
         DType::Str | DType::Bytes => VARIABLE_ALIGN,
         ref other => other.size().and_then(|n| usize::try_from(n).ok()).unwrap_or(1),
+    }
+}
+
+/// True for dtypes that tfrec shards keep.
+fn tfrec_keeps(dtype: &DType) -> bool {
+    use DType::*;
+    matches!(dtype, Int8 | UInt8 | Int32 | Int64 | Int | Float32 | Float16 | Str)
+}
+
+/// True for dtypes of NumPy, and Python's integers and bytes, which fb and npz shards keep.
+fn numpy_keeps(dtype: &DType) -> bool {
+    *dtype == DType::Int || *dtype == DType::Bytes || DType::from_numpy(&dtype.name()).is_some()
+}
+
+/// What attributes can be made of. Metadata belong to shards: only those of another Sedpack dataset come in runs.
+pub fn holds(shard_type: ShardType, from_sedpack: bool) -> Holds {
+    Holds {
+        nested: false,
+        varying: false,
+        json: false,
+        metadata: from_sedpack,
+        empty_arrays: false,
+        empty_collections: false,
+        dtype: if shard_type == ShardType::Tfrec { tfrec_keeps } else { numpy_keeps },
+        reserved: if shard_type == ShardType::Npz { &["file", "allow_pickle"] } else { &[] },
+        collections: Some(&SPLITS),
+        ..Holds::ALL
     }
 }
 
@@ -209,8 +236,13 @@ pub fn check_writable(schema: &Schema, shard_type: ShardType) -> Result<()> {
                 field.dtype, field.shape
             ));
         }
-        if field.dtype == DType::BFloat16 {
-            return refuse("expected a dtype that NumPy knows, found bfloat16".to_owned());
+        let plain = matches!(field.dtype, DType::Str | DType::Bytes | DType::Int);
+        if !plain && DType::from_numpy(&field.dtype.name()).is_none() {
+            return refuse(format!("expected a dtype that NumPy knows, found {}", field.dtype));
+        }
+        if field.varying {
+            let rank = field.shape.len();
+            return refuse(format!("expected one shape, found {rank} dimensions that vary"));
         }
         match shard_type {
             ShardType::Fb => {}
@@ -230,13 +262,11 @@ pub fn check_writable(schema: &Schema, shard_type: ShardType) -> Result<()> {
             }
             ShardType::Npz => {}
             ShardType::Tfrec => {
-                use DType::*;
-                let carried = match field.dtype {
-                    Int8 | UInt8 | Int32 | Int64 | Int | Float32 | Float16 | Str => true,
-                    Bytes => field.shape.is_empty(),
-                    _ => false,
+                let kept = match field.dtype {
+                    DType::Bytes => field.shape.is_empty(),
+                    ref other => tfrec_keeps(other),
                 };
-                if !carried {
+                if !kept {
                     let found = format!("{} of shape {:?}", field.dtype, field.shape);
                     return refuse(format!(
                         "expected a dtype that tfrec shards keep, found {found}"

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use packstone_container::json::Object;
 
-use super::super::canonical;
-use crate::model::{DType, ValueRef};
+use crate::model::{DType, ValueRef, canonical};
 
 /// Characters of a text that are shown.
 const SHOWN: usize = 60;

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use packstone_container::json::Value;
 use packstone_io::Kind;
 
-use super::super::canonical;
 use crate::error::{Error, Place, Result};
 use crate::format::ShardRef;
+use crate::model::canonical;
 
 type Group = dyn Fn(&ShardRef) -> Value + Send + Sync;
 type Weight = dyn Fn(&ShardRef) -> f64 + Send + Sync;

@@ -1,0 +1,125 @@
+//! Where a dataset lies on the local disk: a folder, one file, or several that are read as one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packstone_container::Limits;
+use packstone_io::{Kind, LocalRoot, RelPath, Root, RootMut, SoleFile};
+
+use crate::error::{Error, Place, Result};
+use crate::format::{Dataset, Format};
+use crate::ops::reopened;
+use crate::registry;
+
+/// A root for what is at `path`: a folder, or a file as a root that shows nothing else.
+///
+/// # Errors
+/// `NotFound`, `Denied`, `Io`.
+pub fn root(path: &Path) -> Result<Arc<dyn RootMut>> {
+    if path.is_file() { sole(path) } else { Ok(Arc::new(LocalRoot::open(path)?)) }
+}
+
+/// A root for a new dataset of `format` at `path`, where nothing may be yet: a folder, which is made, or a file, by the
+/// ending of its name.
+///
+/// # Errors
+/// `site/exists`; `Denied`, `Io`.
+pub fn target(path: &Path, format: &dyn Format) -> Result<Arc<dyn RootMut>> {
+    free(path)?;
+    match is_file_of(path, format) {
+        true => sole(path),
+        false => Ok(Arc::new(LocalRoot::create(path)?)),
+    }
+}
+
+/// True where a dataset of `format` at `path` is one file, by the ending of its name.
+pub fn is_file_of(path: &Path, format: &dyn Format) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| format.file_endings().contains(&ending))
+}
+
+fn sole(path: &Path) -> Result<Arc<dyn RootMut>> {
+    let (folder, name) = split(path)?;
+    Ok(Arc::new(SoleFile::new(folder, name, path.display().to_string())))
+}
+
+/// The folder of a file that must not exist yet, and its name there.
+///
+/// # Errors
+/// `site/exists`, `site/name`; `NotFound` where there is no such folder; `Denied`, `Io`.
+pub fn new_file(path: &Path) -> Result<(LocalRoot, RelPath)> {
+    free(path)?;
+    split(path)
+}
+
+fn free(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) => {
+            let message = "expected a path where nothing is yet, found something".to_owned();
+            let place = Place::file(path.display());
+            Err(Error::new(Kind::Exists, "site/exists", place, message))
+        }
+    }
+}
+
+fn split(path: &Path) -> Result<(LocalRoot, RelPath)> {
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.and_then(|name| RelPath::new(name).ok()).ok_or_else(|| {
+        let message = "expected a file name of Unicode text, found another".to_owned();
+        Error::new(Kind::Invalid, "site/name", Place::file(path.display()), message)
+    })?;
+    Ok((LocalRoot::open(parent)?, name))
+}
+
+/// An open dataset with where it lies.
+pub struct Opened {
+    /// Where it lies; several where they are read as one.
+    pub roots: Vec<Arc<dyn Root>>,
+    /// Its format.
+    pub format: &'static dyn Format,
+    /// The dataset, as its first source had it.
+    pub dataset: Arc<dyn Dataset>,
+}
+
+/// Opens what is at `paths` as one dataset, whatever its format.
+///
+/// # Errors
+/// `format/unrecognized`; `format/mixed` where several have different formats; those of [`Format::open_many`].
+pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Opened> {
+    let mut roots: Vec<Arc<dyn Root>> = Vec::with_capacity(paths.len());
+    let mut format: Option<&'static dyn Format> = None;
+    for path in paths {
+        // Many roots that each held a descriptor would meet the limit of the system.
+        let root: Arc<dyn Root> = match paths.len() > 1 && path.is_dir() {
+            true => Arc::new(LocalRoot::open_lean(path)?),
+            false => root(path)?,
+        };
+        let found = registry::probe(root.as_ref())?;
+        if let Some(first) = format.filter(|first| first.id() != found.id()) {
+            let message = format!("expected {} as before, found {}", first.id(), found.id());
+            let place = Place::file(path.display());
+            return Err(Error::new(Kind::Invalid, "format/mixed", place, message));
+        }
+        format = Some(found);
+        roots.push(root);
+    }
+    let format = format.ok_or_else(|| {
+        let message = "expected a dataset, found no path".to_owned();
+        Error::new(Kind::Invalid, "format/unrecognized", Place::default(), message)
+    })?;
+    let dataset = reopened(format.open_many(roots.clone(), limits)?)?;
+    Ok(Opened { roots, format, dataset })
+}
+
+/// Opens the dataset at a local path, whatever its format.
+///
+/// # Errors
+/// As for [`open_all`].
+pub fn open(path: impl AsRef<Path>) -> Result<Arc<dyn Dataset>> {
+    Ok(open_all(&[path.as_ref().to_owned()], &Limits::default())?.dataset)
+}
