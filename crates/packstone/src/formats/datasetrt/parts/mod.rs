@@ -13,6 +13,7 @@
 pub mod cache;
 pub mod chacha;
 pub mod check;
+mod copy;
 pub mod descriptor;
 pub mod draws;
 pub mod encode;
