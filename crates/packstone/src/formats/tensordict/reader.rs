@@ -25,7 +25,7 @@ use super::parts::flat::flatten;
 use super::parts::folder::FolderStore;
 use super::parts::leaves::{Entry, leaves};
 use super::parts::node::{Fault, Node};
-use super::parts::outline::outline;
+use super::parts::show::{line, outline};
 use super::parts::store::Store;
 use super::parts::tree::Tree;
 use crate::error::{Error, Place, Result};
@@ -156,7 +156,7 @@ impl TensorDictDataset {
     }
 
     /// Everything that the tree holds as it is stored, in tree order.
-    pub fn entries(&self) -> Vec<Entry<'_>> {
+    pub fn leaves(&self) -> Vec<Entry<'_>> {
         leaves(&self.tree.root)
     }
 
@@ -219,17 +219,17 @@ impl Dataset for TensorDictDataset {
         &self.schema
     }
 
-    fn collections(&self) -> Vec<String> {
-        self.names.clone()
-    }
-
     fn outline(&self) -> Result<Option<Outline>> {
         Ok(Some(outline("", &self.tree.root)))
     }
 
     fn leaves(&self) -> Option<Leaves<'_>> {
-        let limits = self.limits;
-        Some(Box::new(self.entries().into_iter().map(move |entry| entry.described(&limits))))
+        let lines = self.leaves().into_iter().map(|entry| line(&entry, &self.limits));
+        Some(Box::new(lines))
+    }
+
+    fn collections(&self) -> Vec<String> {
+        self.names.clone()
     }
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {

@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use packstone_container::Limits;
-use packstone_container::digest::{Algorithm, digest_hex};
 use packstone_container::json::{Object, Value};
 use packstone_io::{Buf, Kind};
 
@@ -15,7 +13,6 @@ use super::super::schema::torch_name;
 use super::node::{
     Bytes, FieldFiles, FieldValue, Leaf, NestedTensor, Node, NonTensorStack, Source, StackValues,
 };
-use super::pickles;
 use crate::error::{Error, Place, Result};
 use crate::model::DType;
 
@@ -24,6 +21,8 @@ use crate::model::DType;
 pub struct Entry<'a> {
     /// The keys that lead there.
     pub key: Vec<String>,
+    /// The kind of node that holds it: `tensordict`, `lazy_stack`, `tensorclass`, ….
+    pub holder: &'static str,
     /// What it is.
     pub content: Content<'a>,
 }
@@ -49,11 +48,11 @@ pub enum Content<'a> {
 /// All entries below a node.
 pub fn leaves(node: &Node) -> Vec<Entry<'_>> {
     let mut out = Vec::new();
-    walk(node, &mut Vec::new(), &mut out);
+    walk(node, node.word(), &mut Vec::new(), &mut out);
     out
 }
 
-fn walk<'a>(node: &'a Node, key: &mut Vec<String>, out: &mut Vec<Entry<'a>>) {
+fn walk<'a>(node: &'a Node, holder: &'static str, key: &mut Vec<String>, out: &mut Vec<Entry<'a>>) {
     let content = match node {
         Node::Leaf(leaf) => Some(Content::Tensor(leaf)),
         Node::NestedTensor(nested) => Some(Content::Nested(nested)),
@@ -64,21 +63,23 @@ fn walk<'a>(node: &'a Node, key: &mut Vec<String>, out: &mut Vec<Entry<'a>>) {
         Node::Broken(_) => Some(Content::Broken(node)),
         _ => None,
     };
-    out.extend(content.map(|content| Entry { key: key.clone(), content }));
+    out.extend(content.map(|content| Entry { key: key.clone(), holder, content }));
     if let Node::TensorClass(class) = node {
         for (name, value) in &class.fields {
             let key = key.iter().chain([name]).cloned().collect();
-            out.push(Entry { key, content: Content::Value(value, &class.files) });
+            let content = Content::Value(value, &class.files);
+            out.push(Entry { key, holder: node.word(), content });
         }
         let opaque =
             !class.replaced && !class.fields.iter().any(|(_, v)| matches!(v, FieldValue::Pickled));
         if let Some(pickle) = class.files.pickle.as_ref().filter(|_| opaque) {
-            out.push(Entry { key: key.clone(), content: Content::Pickle(pickle) });
+            let content = Content::Pickle(pickle);
+            out.push(Entry { key: key.clone(), holder: node.word(), content });
         }
     }
     for (name, child) in node.children() {
         key.push(name.into_owned());
-        walk(child, key, out);
+        walk(child, node.word(), key, out);
         key.pop();
     }
 }
@@ -221,39 +222,5 @@ impl Entry<'_> {
             out.insert("error", fault.error().to_string());
         }
         out
-    }
-
-    /// What is known once it was opened: the SHA-256 of its bytes, sizes of a nested tensor, what a pickle names. A
-    /// leaf that cannot be read has its error for all that.
-    ///
-    /// # Errors
-    /// `Cancelled`; all others are told.
-    pub fn described(&self, limits: &Limits) -> Result<Object> {
-        let mut out = self.to_json();
-        if self.value().is_some() {
-            return Ok(out);
-        }
-        let read = || -> Result<Object> {
-            let mut more = Object::new();
-            if let Content::Nested(nested) = self.content {
-                let parts = nested.open()?;
-                let sizes = (0..parts.len()).filter_map(|part| parts.shape(part)).map(Value::from);
-                more.insert("sizes", sizes.collect::<Vec<_>>());
-                more.insert("sha256", digest_hex(Algorithm::Sha256, &parts.data));
-                return Ok(more);
-            }
-            let bytes = self.open()?;
-            more.insert("sha256", digest_hex(Algorithm::Sha256, &bytes));
-            if self.dtype().is_none() {
-                pickles::describe(&bytes, limits, &mut more);
-            }
-            Ok(more)
-        };
-        match read() {
-            Ok(more) => more.into_iter().for_each(|(name, value)| drop(out.insert(name, value))),
-            Err(error) if error.kind() == Kind::Cancelled => return Err(error),
-            Err(error) => drop(out.insert("error", error.to_string())),
-        }
-        Ok(out)
     }
 }
