@@ -291,7 +291,7 @@ fn a_number_alone_keeps_nobody_busy() {
 fn leaves_are_listed_as_they_are_stored() {
     let dataset = open(root(&case("everything"))).unwrap();
     let listed: Vec<_> =
-        dataset.entries().iter().map(|leaf| Value::Object(leaf.to_json()).to_string()).collect();
+        dataset.leaves().iter().map(|leaf| Value::Object(leaf.to_json()).to_string()).collect();
     assert_eq!(
         listed,
         [
@@ -309,10 +309,10 @@ fn leaves_are_listed_as_they_are_stored() {
         ]
     );
     let bytes: usize =
-        dataset.entries().iter().filter_map(|leaf| leaf.open().ok()).map(|b| b.len()).sum();
+        dataset.leaves().iter().filter_map(|leaf| leaf.open().ok()).map(|b| b.len()).sum();
     assert_eq!(bytes, 30 + 28 + 16 + 4 + 8 + 16);
     let pickled = open(root(&case("non_tensor_pickle"))).unwrap();
-    let leaves = pickled.entries();
+    let leaves = pickled.leaves();
     let date = leaves.iter().find(|leaf| leaf.key == ["date"]).unwrap();
     assert_eq!(
         (date.word(), date.nbytes(), date.file().as_deref()),
@@ -322,7 +322,7 @@ fn leaves_are_listed_as_they_are_stored() {
 }
 
 #[test]
-fn a_tree_is_outlined_and_its_leaves_are_told_with_their_sums() {
+fn a_tree_is_outlined() {
     let dataset = open(root(&case("everything"))).unwrap();
     let outline = dataset.outline().unwrap().unwrap();
     let mut lines = Vec::new();
@@ -358,18 +358,4 @@ fn a_tree_is_outlined_and_its_leaves_are_told_with_their_sums() {
             r#"└── none NonTensorData {"batch_size":[2],"value":null}"#,
         ]
     );
-    let leaves: Vec<_> = dataset.leaves().unwrap().map(Result::unwrap).collect();
-    assert_eq!(leaves.len(), 11);
-    let text = |leaf: usize, name: &str| leaves[leaf].get(name).map(Value::to_string);
-    let sum = "\"350a104a7dee7439a7e0b5e96a5487e8a665be5b05fcb17118dd43fa5b052dd2\"";
-    assert_eq!(text(0, "sha256").as_deref(), Some(sum));
-    assert_eq!(text(1, "sizes").as_deref(), Some("[[2,2],[1,3]]"));
-    let pickled = open(root(&case("non_tensor_pickle"))).unwrap();
-    let leaves: Vec<_> = pickled.leaves().unwrap().map(Result::unwrap).collect();
-    let find = |key: &str| {
-        leaves.iter().find(|l| l.get("key").unwrap().to_string() == format!("[\"{key}\"]")).unwrap()
-    };
-    assert_eq!(find("date").get("globals").unwrap().to_string(), "[\"datetime.date\"]");
-    assert!(find("bytes").get("plain").is_none());
-    assert_eq!(find("np_float_is_json").get("value").unwrap().to_string(), "2.5");
 }

@@ -132,7 +132,7 @@ impl TensorDictDataset {
     }
 
     /// Everything that the tree holds as it is stored, in tree order.
-    pub fn entries(&self) -> Vec<Entry<'_>> {
+    pub fn leaves(&self) -> Vec<Entry<'_>> {
         leaves(&self.tree.root)
     }
 
@@ -211,7 +211,7 @@ impl Dataset for TensorDictDataset {
 
     fn leaves(&self) -> Option<Leaves<'_>> {
         let limits = self.limits;
-        Some(Box::new(self.entries().into_iter().map(move |entry| line(&entry, &limits))))
+        Some(Box::new(Self::leaves(self).into_iter().map(move |entry| line(&entry, &limits))))
     }
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
@@ -364,5 +364,19 @@ impl Collection for Rowwise {
             ));
         }
         self.columns(Rows::Listed(shard.first, rows), fields, context)
+    }
+
+    fn read_at(
+        &self,
+        indices: &[u64],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        let rows: Option<Vec<usize>> =
+            indices.iter().map(|index| usize::try_from(*index).ok()).collect();
+        match rows.filter(|_| indices.iter().all(|index| *index < self.len)) {
+            Some(rows) => self.columns(Rows::Listed(0, &rows), fields, context).map(Some),
+            None => Ok(None),
+        }
     }
 }
