@@ -20,6 +20,7 @@ mod rules;
 mod sweep;
 mod write_archive;
 mod write_golden;
+mod write_grow;
 mod write_kit;
 mod write_samples;
 mod write_save;

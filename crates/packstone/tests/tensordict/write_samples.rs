@@ -400,7 +400,7 @@ fn sedpack_becomes_tensordict_and_comes_back() {
                 };
                 let want = digest(&source);
                 assert_eq!(digest(&given), want, "{}", case.name);
-                if source.collection(&name).unwrap().len() > 0 {
+                if !source.collection(&name).unwrap().is_empty() {
                     assert_eq!(digest(&back), want, "{}", case.name);
                 }
             }

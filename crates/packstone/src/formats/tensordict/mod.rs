@@ -135,8 +135,8 @@ impl Format for TensorDict {
         Err(unsupported("merged"))
     }
 
-    fn repair(&self, _root: Arc<dyn RootMut>, _options: &RepairOptions) -> Result<RepairReport> {
-        Err(unsupported("repaired"))
+    fn repair(&self, root: Arc<dyn RootMut>, options: &RepairOptions) -> Result<RepairReport> {
+        parts::repair::repair(&root, options)
     }
 }
 

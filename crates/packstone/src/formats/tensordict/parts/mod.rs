@@ -1,10 +1,12 @@
 //! What only this format has.
 
+pub mod append;
 pub mod archive;
 pub mod class;
 pub mod collections;
 pub mod column;
 pub mod dates;
+pub mod edit;
 pub mod extension;
 pub mod field;
 pub mod fields;
@@ -27,7 +29,9 @@ pub mod outputs;
 pub mod pack;
 pub mod pick;
 pub mod pickles;
+pub mod preallocate;
 pub mod refresh;
+pub mod repair;
 pub mod rewrite;
 pub mod save;
 pub mod skeleton;
