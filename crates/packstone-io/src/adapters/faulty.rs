@@ -106,7 +106,8 @@ impl<R: RootMut> RootMut for FaultyRoot<R> {
 
     fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {
         self.step("create", path)?;
-        self.inner.journal(path)
+        let (inner, purse) = (self.inner.journal(path)?, self.purse.clone());
+        Ok(Box::new(FaultyFile { inner, purse, path: path.clone() }))
     }
 
     fn journal_is_held(&self, path: &RelPath) -> Result<bool, IoError> {
@@ -158,7 +159,16 @@ impl Draft for FaultyFile<dyn Draft> {
 
     fn publish(self: Box<Self>) -> Result<(), IoError> {
         self.purse.step("replace", &self.path)?;
-        self.inner.publish()
+        self.inner.publish()?;
+        // The name is there and may yet fail to reach the disk.
+        self.purse.step("sync", &self.path)
+    }
+}
+
+impl Journal for FaultyFile<dyn Journal> {
+    fn append(&mut self, entry: &[u8]) -> Result<(), IoError> {
+        self.purse.step("append to", &self.path)?;
+        self.inner.append(entry)
     }
 }
 

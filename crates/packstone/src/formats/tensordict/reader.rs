@@ -25,14 +25,16 @@ use super::parts::field::{FieldReader, Rows};
 use super::parts::flat::flatten;
 use super::parts::folder::FolderStore;
 use super::parts::leaves::{Entry, leaves};
+use super::parts::line::line;
 use super::parts::node::{Fault, Node};
+use super::parts::outline::outline;
 use super::parts::store::Store;
 use super::parts::transfer;
 use super::parts::tree::Tree;
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::format::{Collection, Dataset, Info, ReadContext, Rewrite, ShardRef, Written};
-use crate::model::{Batch, Field, Schema};
+use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, Rewrite, ShardRef, Written};
+use crate::model::{Batch, Field, Outline, Schema};
 
 /// The one collection of a tree that says nothing else.
 pub const DATA: &str = "data";
@@ -203,6 +205,15 @@ impl Dataset for TensorDictDataset {
         Some(self)
     }
 
+    fn outline(&self) -> Result<Option<Outline>> {
+        Ok(Some(outline("", &self.tree.root)))
+    }
+
+    fn leaves(&self) -> Option<Leaves<'_>> {
+        let limits = self.limits;
+        Some(Box::new(Self::leaves(self).into_iter().map(move |entry| line(&entry, &limits))))
+    }
+
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
         Ok(Arc::new(self.open_collection(name)?))
     }
@@ -353,5 +364,19 @@ impl Collection for Rowwise {
             ));
         }
         self.columns(Rows::Listed(shard.first, rows), fields, context)
+    }
+
+    fn read_at(
+        &self,
+        indices: &[u64],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        let rows: Option<Vec<usize>> =
+            indices.iter().map(|index| usize::try_from(*index).ok()).collect();
+        match rows.filter(|_| indices.iter().all(|index| *index < self.len)) {
+            Some(rows) => self.columns(Rows::Listed(0, &rows), fields, context).map(Some),
+            None => Ok(None),
+        }
     }
 }
