@@ -11,4 +11,9 @@
 mod bad;
 mod golden;
 mod kit;
+mod runtime;
+mod runtime_kit;
+#[path = "../sampling/golden.rs"]
+#[allow(dead_code, reason = "the tests of sampling use all of it")]
+mod sequences;
 mod write;
