@@ -8,13 +8,36 @@
 //!                                      view          a selection of samples as a document
 //! ```
 //!
-//! All of it is computation: no file is opened here.
+//! All of these are computation and open no file; the other modules read and write caches.
 
+pub mod cache;
 pub mod chacha;
+pub mod check;
+mod copy;
+pub mod descriptor;
 pub mod draws;
+pub mod encode;
+pub mod float;
+pub mod identity;
+pub mod index;
+pub mod joint;
+pub mod journal;
 pub mod loader;
+pub mod maps;
+pub mod migrate;
 pub mod permutation;
+pub mod read;
+pub mod record;
+pub mod repair;
+pub mod resume;
+pub mod rows;
+pub mod runs;
 pub mod sampler;
 mod shape;
+pub mod shards;
+pub mod site;
+pub mod stage;
 pub mod table;
+pub mod tensors;
+pub mod values;
 pub mod view;
