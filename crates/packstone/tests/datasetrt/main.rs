@@ -18,7 +18,7 @@ mod migrate;
 mod refusals;
 mod runtime;
 mod runtime_kit;
-mod sequences;
-mod write;
 #[path = "../sampling/golden.rs"]
 #[allow(dead_code, reason = "the tests of sampling use all of it")]
+mod sequences;
+mod write;
