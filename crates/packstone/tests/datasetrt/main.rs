@@ -16,4 +16,9 @@ mod kill;
 mod kit;
 mod migrate;
 mod refusals;
+mod runtime;
+mod runtime_kit;
+#[path = "../sampling/golden.rs"]
+#[allow(dead_code, reason = "the tests of sampling use all of it")]
+mod sequences;
 mod write;

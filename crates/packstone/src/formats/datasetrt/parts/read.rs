@@ -66,7 +66,10 @@ impl Cache {
                 let code = codes::INDEX_SHARD_OUT_OF_RANGE;
                 return Err(Error::new(Kind::Invalid, code, place(), message));
             }
-            let record = record::locate(&shard, *row, &place())?;
+            let record = match record::find(&shard, *row) {
+                Some(record) => record,
+                None => record::locate(&shard, *row, &place())?,
+            };
             if self.options.compare {
                 let copy = shard.get(record.metadata).unwrap_or_default();
                 self.compare_copy(copy, &table, *sample, place, &context.limits)?;
