@@ -16,6 +16,7 @@ pub fn check(root: &dyn RootMut) {
     let path = |text: &str| RelPath::new(text).unwrap();
     let file = path("a/b/file");
     assert_eq!(root.read(&file).unwrap_err().kind(), Kind::NotFound);
+    root.persist(&RelPath::root()).unwrap();
     root.create_folder(&path("a/b")).unwrap();
     root.create_folder(&path("a/b")).unwrap();
     root.create(&file, b"one").unwrap();
