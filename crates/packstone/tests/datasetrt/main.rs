@@ -10,10 +10,16 @@
 
 mod bad;
 mod convert;
+mod documents;
 mod faults;
 mod golden;
 mod kill;
 mod kit;
+mod made;
+mod memory;
 mod migrate;
+mod open_files;
+mod reading;
 mod refusals;
+mod sweep;
 mod write;
