@@ -36,7 +36,7 @@ fn reads_a_thousand() {
     let before = open();
     assert_eq!(joint.len(), CACHES * 3);
     let mut context = ReadContext::default();
-    for turn in 0..5000u64 {
+    for turn in 0..1500u64 {
         let position = turn * 7919 % joint.len();
         let batch = joint.get_at(position, &mut context).unwrap();
         let bytes = batch.sample(0).unwrap().value(0).unwrap().bytes.to_vec();
