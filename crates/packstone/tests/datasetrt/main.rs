@@ -21,5 +21,10 @@ mod migrate;
 mod open_files;
 mod reading;
 mod refusals;
+mod runtime;
+mod runtime_kit;
+#[path = "../sampling/golden.rs"]
+#[allow(dead_code, reason = "the tests of sampling use all of it")]
+mod sequences;
 mod sweep;
 mod write;

@@ -1,5 +1,5 @@
-//! What only DatasetRT has: the sampler with its exact draws, the table that it draws from, plans
-//! for loaders, and saved selections.
+//! What only DatasetRT has: caches, the sampler with its exact draws, the table that it draws from, plans for loaders, the
+//! runtime that reads samples in that order, and saved selections.
 //!
 //! ```text
 //! chacha   words of one draw           permutation   NumPy's shuffle of row numbers
@@ -8,11 +8,12 @@
 //!                                      view          a selection of samples as a document
 //! ```
 //!
-//! All of these are computation and open no file; the other modules read and write caches.
+//! These are computation and open no file; the other modules read and write caches, [`runtime`] by way of these.
 
 pub mod cache;
 pub mod chacha;
 pub mod check;
+mod copy;
 pub mod descriptor;
 pub mod draws;
 pub mod encode;
@@ -31,6 +32,7 @@ pub mod repair;
 pub mod resume;
 pub mod rows;
 pub mod runs;
+pub mod runtime;
 pub mod sampler;
 mod shape;
 pub mod shards;

@@ -31,44 +31,50 @@ pub struct Record {
     pub payload: Range<usize>,
 }
 
+/// Finds the record of a row of the index; `None` where it does not lie inside of its shard.
+pub fn find(shard: &[u8], row: Row) -> Option<Record> {
+    let (start, end) = (usize::try_from(row.offset).ok()?, usize::try_from(row.end()?).ok()?);
+    let stated = u64::from_le_bytes(*shard.get(start..end)?.first_chunk()?);
+    let text = start.checked_add(size_of::<u64>())?;
+    let payload = text.checked_add(usize::try_from(stated).ok()?)?;
+    (payload <= end).then_some(Record { metadata: text..payload, payload: payload..end })
+}
+
 /// Finds the record of a row of the index; `place` names the shard and the sample.
 ///
 /// # Errors
 /// `index_past_end`, `index_row_too_short`, `envelope_length`.
 pub fn locate(shard: &[u8], row: Row, place: &Place) -> Result<Record> {
+    if let Some(record) = find(shard, row) {
+        return Ok(record);
+    }
     let fail = |code, message| Err(Error::new(Kind::Corrupt, code, place.clone(), message));
     let len = shard.len() as u64;
-    let Some(end) = row.end().filter(|end| *end <= len) else {
+    if row.end().is_none_or(|end| end > len) {
         let (offset, found) = (row.offset, row.len);
         let message = format!(
             "expected a record inside the {len} bytes of the shard, found {found} bytes at {offset}"
         );
         return fail(codes::INDEX_PAST_END, message);
-    };
+    }
     if row.len < ENVELOPE {
         let message = format!("expected a record of at least 8 bytes, found {}", row.len);
         return fail(codes::INDEX_ROW_TOO_SHORT, message);
     }
-    let start = usize::try_from(row.offset).unwrap_or(usize::MAX);
-    let stated = shard.get(start..).and_then(|rest| rest.first_chunk::<8>());
+    let stated = usize::try_from(row.offset).ok().and_then(|start| shard.get(start..));
+    let stated = stated.and_then(|rest| rest.first_chunk::<8>());
     let stated = stated.map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes));
     let room = row.len - ENVELOPE;
-    if stated > room {
-        let message =
-            format!("expected at most {room} bytes of metadata in this record, found {stated}");
-        return fail(codes::ENVELOPE_LENGTH, message);
-    }
-    // All of them lie inside of the shard.
-    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
-    let (text, payload) = (row.offset + ENVELOPE, row.offset + ENVELOPE + stated);
-    Ok(Record { metadata: at(text)..at(payload), payload: at(payload)..at(end) })
+    let message =
+        format!("expected at most {room} bytes of metadata in this record, found {stated}");
+    fail(codes::ENVELOPE_LENGTH, message)
 }
 
 /// Spells the metadata of records: as the original does, or so that it reads every float right.
 #[derive(Clone, Debug)]
 pub struct Spelling {
     /// What stands in front of each value.
-    before: Vec<String>,
+    pub(super) before: Vec<String>,
     peer_exact: bool,
 }
 
