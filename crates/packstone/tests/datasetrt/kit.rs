@@ -16,7 +16,7 @@ use packstone::formats::datasetrt::writer::CacheWriter;
 use packstone::json::{Object, Value};
 use packstone::model::{Batch, Column, Finding, Severity};
 use packstone::{Error, Limits, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
-use packstone_io::{Buf, Draft, Edit, Entry, IoError, Journal, ReadAt};
+use packstone_io::{Buf, Draft, Edit, Entry, IoError, Journal, ReadAt, Scratch};
 use packstone_testkit::Case;
 
 pub(crate) fn local(folder: &Path) -> Arc<dyn Root> {
@@ -256,6 +256,15 @@ impl<R: RootMut> RootMut for LogRoot<R> {
     fn draft(&self, path: &RelPath) -> Result<Box<dyn Draft>, IoError> {
         let inner = self.inner.draft(path)?;
         Ok(Box::new(LogDraft { inner, told: self.told(), path: path.clone() }))
+    }
+
+    fn scratch(&self) -> Result<Box<dyn Scratch>, IoError> {
+        self.inner.scratch()
+    }
+
+    fn persist_all(&self) -> Result<(), IoError> {
+        self.note("sync", &RelPath::root());
+        self.inner.persist_all()
     }
 
     fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {

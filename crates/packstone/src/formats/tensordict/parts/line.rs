@@ -1,22 +1,30 @@
-//! Trees for people and programs: an outline of the nodes, and a line for each thing that they hold.
+//! A line of JSON for each thing that a tree holds, with the SHA-256 of its bytes.
 
 use packstone_container::Limits;
 use packstone_container::digest::{Algorithm, digest_hex, hex};
 use packstone_container::json::{Object, Value};
 use packstone_container::pickle;
+use packstone_io::Kind;
 
 use super::leaves::{Content, Entry};
-use super::node::{Leaf, Node};
 use super::pickles::{Looked, look, to_json};
 use crate::error::Result;
-use crate::model::Outline;
 
-/// The line of an entry for `dump --leaves`: with the SHA-256 of its bytes where it has any.
+/// The line of an entry for `dump --leaves`. One that cannot be read has its error and does not hide the others.
 ///
 /// # Errors
-/// Those of [`Entry::open`].
+/// `Cancelled`; all others are told in the line.
 pub fn line(entry: &Entry<'_>, limits: &Limits) -> Result<Object> {
     let mut out = Object::new();
+    match describe(entry, limits, &mut out) {
+        Err(error) if error.kind() == Kind::Cancelled => return Err(error),
+        Err(error) => drop(out.insert("error", error.to_string())),
+        Ok(()) => {}
+    }
+    Ok(out)
+}
+
+fn describe(entry: &Entry<'_>, limits: &Limits, out: &mut Object) -> Result<()> {
     let is_tensor = matches!(entry.content, Content::Tensor(_) | Content::Nested(_));
     out.insert("type", if is_tensor { "leaf" } else { "value" });
     out.insert("key", entry.key.iter().map(String::as_str).collect::<Vec<_>>());
@@ -31,19 +39,19 @@ pub fn line(entry: &Entry<'_>, limits: &Limits) -> Result<Object> {
         let parts = nested.open()?;
         let sizes = (0..parts.len()).filter_map(|part| parts.shape(part)).map(Value::from);
         out.insert("sizes", sizes.collect::<Vec<_>>());
-        sum(&parts.data, &mut out);
-        return Ok(out);
+        sum(&parts.data, out);
+        return Ok(());
     }
     if let Some(value) = entry.value() {
         out.insert("value", value);
-        return Ok(out);
+        return Ok(());
     }
     let bytes = entry.open()?;
     if !is_tensor {
-        describe_pickle(entry, &bytes, limits, &mut out);
+        describe_pickle(entry, &bytes, limits, out);
     }
-    sum(&bytes, &mut out);
-    Ok(out)
+    sum(&bytes, out);
+    Ok(())
 }
 
 fn sum(bytes: &[u8], out: &mut Object) {
@@ -95,66 +103,4 @@ fn tagged(value: &pickle::Value) -> Value {
     let mut out = Object::new();
     out.insert(name, inner);
     Value::Object(out)
-}
-
-/// A node and everything below it: classes, batch sizes, names, devices; nothing is opened.
-pub fn outline(name: &str, node: &Node) -> Outline {
-    let mut facts = Object::new();
-    let kind = match node {
-        Node::Leaf(leaf) => leaf_kind(leaf),
-        Node::NestedTensor(nested) => {
-            facts.insert("parts", nested.extent.0);
-            facts.insert("rank", nested.extent.1);
-            format!("nested {}", nested.dtype)
-        }
-        Node::Broken(fault) => {
-            facts.insert("error", fault.error().to_string());
-            "unreadable".to_owned()
-        }
-        other => {
-            facts.insert("batch_size", other.batch_size());
-            let class = other.class();
-            class.map_or_else(String::new, |class| class.name().to_owned())
-        }
-    };
-    describe(node, &mut facts);
-    let parts = node.children().into_iter().map(|(name, child)| outline(&name, child)).collect();
-    Outline { name: name.to_owned(), kind, facts, parts }
-}
-
-fn leaf_kind(leaf: &Leaf) -> String {
-    let dims: Vec<_> = leaf.shape.iter().map(u64::to_string).collect();
-    format!("{}[{}]", leaf.dtype, dims.join(", "))
-}
-
-/// What only some kinds of nodes say of themselves.
-fn describe(node: &Node, facts: &mut Object) {
-    if let Some(device) = node.device() {
-        facts.insert("device", device);
-    }
-    match node {
-        Node::TensorDict(node) => {
-            if let Some(names) = &node.names {
-                let names = names.iter().map(|n| n.as_deref().map_or(Value::Null, Value::from));
-                facts.insert("names", names.collect::<Vec<_>>());
-            }
-        }
-        Node::LazyStack(node) => {
-            facts.insert("stack_dim", node.stack_dim);
-            if let Some(name) = &node.stack_dim_name {
-                facts.insert("stack_dim_name", name.as_str());
-            }
-        }
-        Node::SubTensorDict(node) => {
-            facts.insert("index", node.index.to_json());
-        }
-        Node::LazyView(node) => {
-            facts.insert("op", node.op.name());
-            facts.insert("arguments", Value::Object(node.op.arguments()));
-        }
-        Node::TensorClass(node) => {
-            facts.insert("class", node.class.to_string());
-        }
-        _ => {}
-    }
 }
