@@ -9,6 +9,7 @@
 )]
 
 mod bad;
+mod bundle;
 mod convert;
 mod documents;
 mod faults;
