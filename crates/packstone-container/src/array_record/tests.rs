@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packstone_io::{Buf, BufferPool, ReadAt};
 use proptest::prelude::*;
 
-use super::messages::{MAGIC, Metadata, put_entry};
+use super::messages::{Metadata, Postscript, put_entry};
 use super::*;
 use crate::Limits;
 use crate::riegeli::{ChunkEncoder, ChunkWriter, Compression, EncodedChunk};
@@ -28,11 +28,15 @@ fn file(footer: impl FnOnce([u64; 2], u64) -> Vec<Vec<u8>>) -> Vec<u8> {
     let rows: Vec<&[u8]> = rows.iter().map(|row| &row[..]).collect();
     encoder.encode(&rows, &mut chunk).unwrap();
     assert_eq!(writer.place(&chunk).unwrap(), at);
+    finish(writer, at)
+}
+
+/// Padding and postscript behind a footer at byte `at`.
+fn finish(mut writer: ChunkWriter<Vec<u8>>, at: u64) -> Vec<u8> {
     writer.pad_to_block().unwrap();
-    let mut postscript = Vec::new();
-    put_varint_field(1, at, &mut postscript);
-    put_varint_field(2, MAGIC, &mut postscript);
-    encoder.encode(&[&*postscript; 3], &mut chunk).unwrap();
+    let postscript = Postscript::encode(at);
+    let mut chunk = EncodedChunk::default();
+    ChunkEncoder::new(Compression::None).encode(&[&*postscript; 3], &mut chunk).unwrap();
     writer.place(&chunk).unwrap();
     writer.pad_to_block().unwrap();
     writer.into_inner()
@@ -148,29 +152,38 @@ fn a_chunk_inside_of_a_record_is_not_where_it_should_be() {
     let mut alone = ChunkWriter::resume(Vec::new(), 1000);
     alone.place(&inner).unwrap();
     let record = alone.into_inner();
-    let mut writer = ChunkWriter::new(Vec::new()).unwrap();
-    let mut chunk = EncodedChunk::default();
-    encoder.encode(&[&record], &mut chunk).unwrap();
-    let begin = writer.place(&chunk).unwrap();
-    let at = writer.position();
-    let rows = [metadata(1, 1, None), entry(begin + 40 + 3, 6, 1)];
-    encoder.encode(&[&rows[0], &rows[1]], &mut chunk).unwrap();
-    writer.place(&chunk).unwrap();
-    writer.pad_to_block().unwrap();
-    let mut postscript = Vec::new();
-    put_varint_field(1, at, &mut postscript);
-    put_varint_field(2, MAGIC, &mut postscript);
-    encoder.encode(&[&*postscript; 3], &mut chunk).unwrap();
-    writer.place(&chunk).unwrap();
-    writer.pad_to_block().unwrap();
-    let bytes = writer.into_inner();
-    assert_eq!(read(bytes.clone()).unwrap(), [Buf::copy_from(b"inside")]);
-    let file: Arc<dyn ReadAt> = Arc::new(Buf::from(bytes));
-    let mut found = Vec::new();
-    verify(&file, Limits::default(), &mut |finding| found.push(finding));
-    let codes: Vec<_> = found.iter().map(|finding| (finding.code(), finding.offset())).collect();
-    assert_eq!(codes, [("chunk_unindexed", Some(64)), ("chunk_misplaced", Some(107))]);
-    assert!(found.iter().all(|finding| !finding.unreadable()));
+    let mut file = |rows: &[&[u8]]| {
+        let mut writer = ChunkWriter::new(Vec::new()).unwrap();
+        let mut chunk = EncodedChunk::default();
+        encoder.encode(&[&record], &mut chunk).unwrap();
+        assert_eq!(writer.place(&chunk).unwrap(), 64);
+        let at = writer.position();
+        encoder.encode(rows, &mut chunk).unwrap();
+        writer.place(&chunk).unwrap();
+        finish(writer, at)
+    };
+    let codes = |bytes: &[u8]| {
+        let file: Arc<dyn ReadAt> = Arc::new(Buf::copy_from(bytes));
+        let mut found = Vec::new();
+        verify(&file, Limits::default(), &mut |finding| found.push(finding));
+        found.iter().map(|f| (f.code(), f.offset(), f.unreadable())).collect::<Vec<_>>()
+    };
+    let inside = entry(64 + 40 + 3, 6, 1);
+    let bytes = file(&[&metadata(1, 1, None), &inside]);
+    let found = codes(&bytes);
+    assert_eq!(
+        found,
+        [("chunk_unindexed", Some(64), false), ("chunk_misplaced", Some(107), false)]
+    );
+    assert_eq!(read(bytes).unwrap(), [Buf::copy_from(b"inside")]);
+    // With the outer one named as well, that is longer than its place.
+    let bytes = file(&[&metadata(2, 2, None), &entry(64, record.len() as u64, 1), &inside]);
+    let found = codes(&bytes);
+    assert_eq!(found, [("chunk_outside", Some(64), true), ("chunk_misplaced", Some(107), false)]);
+    let reader = open(bytes).unwrap();
+    let mut decoder = reader.decoder();
+    assert_eq!(reader.record(0, &mut decoder).unwrap_err().code(), "chunk_outside");
+    assert_eq!(reader.record(1, &mut decoder).unwrap(), Buf::copy_from(b"inside"));
 }
 
 #[test]
