@@ -12,7 +12,7 @@
 //!
 //! | | read | written |
 //! | --- | --- | --- |
-//! | manifest version 2 (releases 0.3) | yes | no |
+//! | manifest version 2 (releases 0.3) | yes | on request |
 //! | manifest version 3 (releases 0.4) | yes | yes |
 //! | payloads | none, lz4 | none, lz4 |
 //!
