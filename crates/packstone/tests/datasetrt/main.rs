@@ -12,7 +12,9 @@ mod bad;
 mod golden;
 mod kit;
 mod runtime;
+mod runtime_bundle;
 mod runtime_kit;
+mod runtime_reading;
 #[path = "../sampling/golden.rs"]
 #[allow(dead_code, reason = "the tests of sampling use all of it")]
 mod sequences;
