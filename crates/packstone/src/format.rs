@@ -10,7 +10,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::model::{Batch, Fidelity, Finding, Holds, Schema};
+use crate::model::{Batch, Fidelity, Finding, Holds, Outline, Schema};
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -145,8 +145,26 @@ pub trait Dataset: Send + Sync {
     /// The names of its collections, in the order of the format.
     fn collections(&self) -> Vec<String>;
 
+    /// What it is made of, where that is more than collections of fields.
+    ///
+    /// # Errors
+    /// Damage and I/O faults.
+    fn outline(&self) -> Result<Option<Outline>> {
+        Ok(None)
+    }
+
+    /// A JSON object for each stored leaf and value, with its key and the SHA-256 of its bytes, for formats of trees.
+    fn leaves(&self) -> Option<Leaves<'_>> {
+        None
+    }
+
     /// The dataset as it is stored, where this one gives back what is stored in other words.
     fn stored(&self) -> Option<Arc<dyn Dataset>> {
+        None
+    }
+
+    /// How to write the dataset again with all that samples do not show, where they do not show everything.
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
         None
     }
 
@@ -155,6 +173,23 @@ pub trait Dataset: Send + Sync {
     /// # Errors
     /// `NotFound` with the names there are.
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>>;
+}
+
+/// The leaves of a dataset, one after another.
+pub type Leaves<'a> = Box<dyn Iterator<Item = Result<Object>> + 'a>;
+
+/// Writes a whole dataset again in its own format, losing nothing.
+pub trait Rewrite {
+    /// Writes it to a root that holds nothing yet, under the options of [`Format::create`].
+    ///
+    /// # Errors
+    /// `Exists`, `Invalid`, `Corrupt` where something of it cannot be read, `Io`; then nothing is published.
+    fn rewrite(
+        &self,
+        target: &Arc<dyn RootMut>,
+        options: &Object,
+        progress: Option<&Arc<dyn Progress>>,
+    ) -> Result<Written>;
 }
 
 /// A sequence of samples, stored in shards.
@@ -215,6 +250,19 @@ pub trait Collection: Send + Sync {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         self.read(shard, fields, context)?.select(rows)
+    }
+
+    /// The samples at `indices`, in that order, where the format has rows at hand and need not go through shards.
+    ///
+    /// # Errors
+    /// As for [`Collection::read`].
+    fn read_at(
+        &self,
+        _indices: &[u64],
+        _fields: Option<&[usize]>,
+        _context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        Ok(None)
     }
 }
 

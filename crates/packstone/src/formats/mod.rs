@@ -2,3 +2,4 @@
 
 pub mod datasetrt;
 pub mod sedpack;
+pub mod tensordict;

@@ -9,8 +9,13 @@
 )]
 
 mod bad;
+mod convert;
+mod faults;
 mod golden;
+mod kill;
 mod kit;
+mod migrate;
+mod refusals;
 mod runtime;
 mod runtime_bundle;
 mod runtime_kit;

@@ -24,6 +24,7 @@ pub mod joint;
 pub mod journal;
 pub mod loader;
 pub mod maps;
+pub mod migrate;
 pub mod permutation;
 pub mod read;
 pub mod record;
