@@ -20,7 +20,7 @@ use packstone_container::json;
 use crate::kit::{self, samples};
 
 const FOLDER: &str = "PACKSTONE_TEST_KILL_FOLDER";
-const BATCHES: u32 = 300;
+const BATCHES: u32 = 160;
 const ROWS: u32 = 10;
 
 fn batch(number: u32) -> Batch {
@@ -39,7 +39,7 @@ fn batch(number: u32) -> Batch {
 
 fn options() -> WriterOptions {
     let mut options = WriterOptions::default().with_threads(2);
-    (options.algo, options.ratio, options.max_shard_bytes) = (Algo::Lz4, 1.0, 4000);
+    (options.algo, options.ratio, options.max_shard_bytes) = (Algo::Lz4, 1.0, 6000);
     options.non_finite = true;
     options
 }
@@ -90,7 +90,7 @@ fn kill_after(folder: &Path, moment: Duration) {
 }
 
 fn moments() -> impl Iterator<Item = Duration> {
-    (0..16u64).map(|n| Duration::from_millis(20 + n * n * 37 % 190))
+    (0..12u64).map(|n| Duration::from_millis(20 + n * n * 37 % 190))
 }
 
 fn whole() -> std::collections::BTreeMap<String, Vec<u8>> {
@@ -232,7 +232,7 @@ fn shards_that_are_not_what_the_journal_says_are_written_again() {
     for damage in ["cut", "flipped", "gone"] {
         let temp = tempfile::tempdir().unwrap();
         let root = local(temp.path());
-        stopped(&root, 200);
+        stopped(&root, 150);
         let path = temp.path().join("tmp/x/shards/000002.bin");
         let mut bytes = std::fs::read(&path).unwrap();
         match damage {

@@ -9,12 +9,18 @@
 )]
 
 mod bad;
+mod bundle;
 mod convert;
+mod documents;
 mod faults;
 mod golden;
 mod kill;
 mod kit;
+mod made;
+mod memory;
 mod migrate;
+mod open_files;
+mod reading;
 mod refusals;
 mod runtime;
 mod runtime_bundle;
@@ -23,4 +29,5 @@ mod runtime_reading;
 #[path = "../sampling/golden.rs"]
 #[allow(dead_code, reason = "the tests of sampling use all of it")]
 mod sequences;
+mod sweep;
 mod write;

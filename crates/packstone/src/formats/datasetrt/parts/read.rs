@@ -48,11 +48,12 @@ impl Cache {
         };
         let stored: Vec<&StoredField> =
             positions.iter().filter_map(|at| self.descriptor.fields.get(*at)).collect();
+        self.look_at_index()?;
         let rows = samples.iter().map(|sample| self.row(*sample)).collect::<Result<Vec<Row>>>()?;
         let Some(number) = rows.first().map(|row| row.shard) else {
             return Batch::new(Arc::clone(&schema), 0, empty(&schema));
         };
-        self.look_again(self.shard_entry(number))?;
+        self.look_at_shard(number)?;
         let (entry, shard) = self.shard(number, stay)?;
         let table = self.table()?;
         if context.verify {
@@ -292,7 +293,15 @@ fn decode(
     place: impl Fn(usize) -> Place,
     context: &ReadContext,
 ) -> Result<Payloads> {
-    let mut out = context.pool.take(0)?;
+    // Lengths are believed as far as blocks of their size can become that long.
+    let stated = |span: &Range<usize>| {
+        let (len, block) = shard.get(span.clone())?.split_first_chunk::<LZ4_PREFIX>()?;
+        let most = (block.len() as u64).saturating_mul(MAX_RATIO);
+        Some(u64::from(u32::from_le_bytes(*len)).min(most))
+    };
+    let total = stored.iter().filter_map(stated).fold(0, u64::saturating_add);
+    let room = usize::try_from(total.min(context.limits.decoded_bytes)).unwrap_or(0);
+    let mut out = context.pool.take(room)?;
     let mut spans = Vec::with_capacity(stored.len());
     for (at, span) in stored.iter().enumerate() {
         let block = shard.get(span.clone()).unwrap_or_default();

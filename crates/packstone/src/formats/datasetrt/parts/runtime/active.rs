@@ -62,6 +62,7 @@ impl Snapshot {
             }
         };
         let (place, cache, sample) = self.joint.find(position).ok_or_else(|| self.no_row(row))?;
+        cache.look_at_index()?;
         Ok(Pick { row, cache: place, sample, record: cache.row(sample)? })
     }
 
