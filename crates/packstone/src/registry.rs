@@ -5,9 +5,10 @@ use packstone_io::{Kind, Root};
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
 use crate::formats::sedpack::Sedpack;
+use crate::formats::tensordict::TensorDict;
 
 /// All formats.
-pub static FORMATS: &[&dyn Format] = &[&Sedpack];
+pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict];
 
 /// A format by its [id](Format::id).
 ///

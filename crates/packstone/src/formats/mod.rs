@@ -1,3 +1,5 @@
 //! One folder a format, all with the same rooms.
 
+pub mod datasetrt;
 pub mod sedpack;
+pub mod tensordict;
