@@ -13,6 +13,8 @@
 //! | xz | yes, zeros between them skipped | reported | whatever the stream stores |
 //! | LZ4 frame, Zstandard | yes, skippable frames skipped | reported | checksums where present, content size |
 //!
+//! LZ4 blocks without a frame, whose length somebody else keeps, have functions of their own.
+//!
 //! A cut member is an error wherever it is cut, and so is an empty input. Decoded bytes are bounded by
 //! [`Limits::decoded_bytes`](crate::Limits), and memory grows with what was really decoded: a size stated in a header
 //! is believed only where the compressed bytes could hold it.
@@ -24,6 +26,7 @@ mod encoder;
 mod error;
 mod gzip;
 mod lz4;
+mod lz4_block;
 mod member;
 mod output;
 mod xz;
@@ -36,6 +39,7 @@ mod tests;
 pub use decoder::Decoder;
 pub use encoder::{Encoder, Encoding, GzipHeader};
 pub use error::CodecError;
+pub use lz4_block::{Lz4BlockEncoder, decode_lz4_block};
 pub use zlib::looks_like_zlib;
 
 /// A kind of compressed stream.

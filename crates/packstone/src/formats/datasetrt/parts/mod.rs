@@ -8,13 +8,27 @@
 //!                                      view          a selection of samples as a document
 //! ```
 //!
-//! All of it is computation: no file is opened here.
+//! All of these are computation and open no file; the other modules read and write caches.
 
+pub mod cache;
 pub mod chacha;
+pub mod check;
+pub mod descriptor;
 pub mod draws;
+pub mod float;
+pub mod identity;
+pub mod index;
+pub mod joint;
 pub mod loader;
+pub mod maps;
 pub mod permutation;
+pub mod read;
+pub mod record;
+pub mod runs;
 pub mod sampler;
 mod shape;
+pub mod site;
 pub mod table;
+pub mod tensors;
+pub mod values;
 pub mod view;

@@ -1,0 +1,13 @@
+//! DatasetRT against the real library's bytes: good ones, bad ones, and our own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a test says what is wrong by failing"
+)]
+
+mod bad;
+mod golden;
+mod kit;
