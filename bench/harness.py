@@ -1,5 +1,7 @@
 """The original's side of a format: figures in modes, each run in a process of its own.
 
+The processes are forked from one that has only imported the libraries, since importing takes longer than most runs.
+
 Prints one JSON line for each figure, the median of several runs in the library's best mode, with warm file caches:
 
     {"what": "batches", "set": "small", "stored": "LZ4", "seconds": 0.4, "samples": 100000,
@@ -13,13 +15,11 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
-from argparse import Namespace
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,30 +27,45 @@ from bench import cases
 from bench.cases import Done, Figure, Format, Job
 
 
-def main(module: str, found: Format, figures: dict[str, Figure]) -> None:
-    """Either the whole side, or (as its own child) one run; `module` is what `python -m` calls it."""
-    parser = cases.parser(f"Measures {found.packages[0]}.")
-    parser.add_argument("--one", nargs=4, metavar=("WHAT", "SET", "STORED", "MODE"))
-    options = parser.parse_args()
-    if options.one:
-        what, name, stored, mode = options.one
-        path = found.ensure(options.data, name, stored, options.scale)
-        done = figures[what].run(Job(path, options.data, name, stored, mode, options.scale))
-        print(json.dumps(asdict(done)))
-        return
+def main(found: Format, figures: dict[str, Figure]) -> None:
+    """Measures what the command line names."""
+    options = cases.parser(f"Measures {found.packages[0]}.").parse_args()
     for case in cases.chosen(found, options):
-        found.ensure(options.data, case.set, case.stored, options.scale)
+        path = in_child(lambda case=case: str(found.ensure(options.data, case.set, case.stored, options.scale)))
         # What the original cannot do is measured on packstone's side alone.
         for what in (what for what in case.what if what in figures):
-            line = _measure(module, options, figures[what], (what, case.set, case.stored))
-            print(json.dumps(line), flush=True)
+            job = Job(Path(path), options.data, case.set, case.stored, "", options.scale)
+            print(json.dumps(_measure(what, figures[what], job, options.runs)), flush=True)
 
 
-def _measure(
-    module: str, options: Namespace, figure: Figure, name: tuple[str, str, str]
-) -> dict[str, Any]:
+def in_child(work: Callable[[], Any]) -> Any:
+    """What `work` returns in a process of its own."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with open(writing, "w", encoding="utf-8") as pipe:
+                json.dump(work(), pipe)
+            status = 0
+        except BaseException:  # noqa: BLE001 the child must end here, whatever happens
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with open(reading, encoding="utf-8") as pipe:
+        text = pipe.read()
+    if os.waitpid(child, 0)[1] != 0:
+        raise SystemExit("a run failed")
+    return json.loads(text)
+
+
+def _measure(what: str, figure: Figure, job: Job, count: int) -> dict[str, Any]:
     """The line of one figure: the best mode by its median."""
-    runs = {mode: [_run(module, options, name, mode) for _ in range(options.runs)] for mode in figure.modes}
+    runs = {}
+    for mode in figure.modes:
+        run = replace(job, mode=mode)
+        runs[mode] = [in_child(lambda run=run: asdict(figure.run(run))) for _ in range(count)]
     unit = "memory" if next(iter(runs.values()))[0]["memory"] else "seconds"
 
     def middle(mode: str) -> float:
@@ -58,24 +73,16 @@ def _measure(
 
     mode = min(runs, key=middle)
     best = runs[mode]
-    what, dataset, stored = name
     return {
         "what": what,
-        "set": dataset,
-        "stored": stored,
+        "set": job.set,
+        "stored": job.stored,
         unit: middle(mode),
         "samples": best[0]["samples"],
         "bytes": best[0]["bytes"],
         "mode": mode,
         "runs": [run[unit] for run in best],
     }
-
-
-def _run(module: str, options: Namespace, name: tuple[str, str, str], mode: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", module, "--data", str(options.data)]
-    command += ["--scale", str(options.scale), "--one", *name, mode]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=cases.ROOT)
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def folder_name(form: str, name: str, stored: str, scale: float) -> str:

@@ -89,4 +89,4 @@ FIGURES = {
 }
 
 if __name__ == "__main__":
-    harness.main("bench.sedpack.side", data.FORMAT, FIGURES)
+    harness.main(data.FORMAT, FIGURES)
