@@ -4,11 +4,12 @@ use packstone_io::{Kind, Root};
 
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
+use crate::formats::datasetrt::DatasetRt;
 use crate::formats::sedpack::Sedpack;
 use crate::formats::tensordict::TensorDict;
 
 /// All formats.
-pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict];
+pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict, &DatasetRt];
 
 /// A format by its [id](Format::id).
 ///

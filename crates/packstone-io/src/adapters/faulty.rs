@@ -12,13 +12,13 @@ use crate::root::{Draft, Edit, Entry, Journal, Root, RootMut};
 /// A root whose writing operations fail from the nth on (1 is the first).
 pub struct FaultyRoot<R> {
     inner: R,
-    left: AtomicU64,
+    left: Arc<AtomicU64>,
 }
 
 impl<R: RootMut> FaultyRoot<R> {
     /// Lets `good` writing operations through, then fails each.
     pub fn new(inner: R, good: u64) -> Self {
-        Self { inner, left: AtomicU64::new(good) }
+        Self { inner, left: Arc::new(AtomicU64::new(good)) }
     }
 
     /// True once an operation has failed.
@@ -27,11 +27,48 @@ impl<R: RootMut> FaultyRoot<R> {
     }
 
     fn step(&self, action: &'static str, path: &RelPath) -> Result<(), IoError> {
-        let spend = |left: u64| left.checked_sub(1);
-        match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, spend) {
-            Ok(left) if left > 0 => Ok(()),
-            _ => Err(IoError::new(Kind::Io, action, path.as_str(), "no space left on device")),
-        }
+        step(&self.left, action, path)
+    }
+}
+
+fn step(left: &AtomicU64, action: &'static str, path: &RelPath) -> Result<(), IoError> {
+    let spend = |left: u64| left.checked_sub(1);
+    match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, spend) {
+        Ok(left) if left > 0 => Ok(()),
+        _ => Err(IoError::new(Kind::Io, action, path.as_str(), "no space left on device")),
+    }
+}
+
+/// A draft of a [`FaultyRoot`]: each piece is an operation, and so is giving it its name.
+struct FaultyDraft {
+    inner: Box<dyn Draft>,
+    left: Arc<AtomicU64>,
+    path: RelPath,
+}
+
+impl Draft for FaultyDraft {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        step(&self.left, "write", &self.path)?;
+        self.inner.write(bytes)
+    }
+
+    fn publish(self: Box<Self>) -> Result<(), IoError> {
+        step(&self.left, "replace", &self.path)?;
+        self.inner.publish()
+    }
+}
+
+/// A journal of a [`FaultyRoot`]: each entry is an operation.
+struct FaultyJournal {
+    inner: Box<dyn Journal>,
+    left: Arc<AtomicU64>,
+    path: RelPath,
+}
+
+impl Journal for FaultyJournal {
+    fn append(&mut self, entry: &[u8]) -> Result<(), IoError> {
+        step(&self.left, "append to", &self.path)?;
+        self.inner.append(entry)
     }
 }
 
@@ -68,7 +105,8 @@ impl<R: RootMut> RootMut for FaultyRoot<R> {
 
     fn draft(&self, path: &RelPath) -> Result<Box<dyn Draft>, IoError> {
         self.step("create", path)?;
-        self.inner.draft(path)
+        let (inner, left) = (self.inner.draft(path)?, Arc::clone(&self.left));
+        Ok(Box::new(FaultyDraft { inner, left, path: path.clone() }))
     }
 
     fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
@@ -88,7 +126,8 @@ impl<R: RootMut> RootMut for FaultyRoot<R> {
 
     fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {
         self.step("create", path)?;
-        self.inner.journal(path)
+        let (inner, left) = (self.inner.journal(path)?, Arc::clone(&self.left));
+        Ok(Box::new(FaultyJournal { inner, left, path: path.clone() }))
     }
 
     fn journal_is_held(&self, path: &RelPath) -> Result<bool, IoError> {

@@ -1,17 +1,18 @@
 //! What the tests share: opening golden caches, expectations as values, and caches made by hand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use packstone::format::{AuditOptions, ReadContext};
+use packstone::format::{AuditOptions, Collection, ReadContext};
 use packstone::formats::datasetrt::audit::audit_many;
-use packstone::formats::datasetrt::options::OpenOptions;
+use packstone::formats::datasetrt::options::{OpenOptions, WriterOptions};
+use packstone::formats::datasetrt::parts::cache::Cache;
 use packstone::formats::datasetrt::parts::joint::Joint;
 use packstone::formats::datasetrt::reader::DatasetRtDataset;
 use packstone::json::{Object, Value};
-use packstone::model::{Finding, Severity};
-use packstone::{Error, Limits, LocalRoot, Root};
+use packstone::model::{Batch, Finding, Severity};
+use packstone::{Error, Limits, LocalRoot, MemoryRoot, RelPath, Root};
 use packstone_testkit::Case;
 
 pub(crate) fn local(folder: &Path) -> Arc<dyn Root> {
@@ -76,4 +77,66 @@ pub(crate) fn check(roots: Vec<Arc<dyn Root>>, options: &AuditOptions) -> Vec<Fi
 pub(crate) fn verdict(roots: Vec<Arc<dyn Root>>) -> BTreeSet<(Severity, &'static str)> {
     let found = check(roots, &AuditOptions::default());
     found.into_iter().map(|f| (f.severity, f.code)).collect()
+}
+
+/// The cases whose caches the library wrote as they are, with the limit that it was given.
+pub(crate) fn untouched() -> Vec<(Case, u64)> {
+    let limit = |name: &str| match name.split_once('_').map(|(_, case)| case) {
+        Some("shards_lz4") => 600,
+        Some("shards_none") => 512,
+        Some("shard_exact_fit") => 3 * (8 + 5 + 31),
+        Some("one_per_shard") => 1,
+        Some("many_rows") => 4096,
+        _ => 64 << 20,
+    };
+    let edited =
+        ["v3_manifest_variants", "v3_arrow_variants", "v3_zero_samples", "migrated_v2_to_v3"];
+    let cases = packstone_testkit::good_cases("datasetrt").into_iter();
+    let cases = cases.filter(|case| !edited.contains(&case.name.as_str()));
+    cases.map(|case| (limit(&case.name), case)).map(|(limit, case)| (case, limit)).collect()
+}
+
+/// The options under which a cache was written.
+pub(crate) fn options_of(cache: &Cache, limit: u64) -> WriterOptions {
+    let mut options = WriterOptions::default().with_threads(0);
+    let first = &cache.manifest.contents().shards[0];
+    options.algo = first.algo;
+    options.ratio = first.ratio.to_f64();
+    options.max_shard_bytes = limit;
+    options.version = cache.manifest.version();
+    (options.peer_exact_floats, options.non_finite) = (false, true);
+    options.reserved_prefix = Some(String::new());
+    options
+}
+
+/// All samples of a cache, in batches.
+pub(crate) fn batches(joint: &Joint) -> Vec<Batch> {
+    let mut context = ReadContext::default();
+    joint.shards(0).map(|shard| joint.read(&shard.unwrap(), None, &mut context).unwrap()).collect()
+}
+
+/// The files of a folder by their path in it.
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let (mut found, mut open) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(here) = open.pop() {
+        for entry in std::fs::read_dir(here).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// The files of a folder in memory by their path in it.
+pub(crate) fn memory_files(root: &MemoryRoot, folder: &str) -> BTreeMap<String, Vec<u8>> {
+    let folder = RelPath::new(folder).unwrap();
+    let files = root.files().into_iter().filter(|(path, _)| path.starts_with(&folder));
+    let depth = folder.components().count();
+    let name = |path: &RelPath| path.components().skip(depth).collect::<Vec<_>>().join("/");
+    files.map(|(path, bytes)| (name(&path), bytes.to_vec())).collect()
 }

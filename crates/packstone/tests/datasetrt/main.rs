@@ -11,3 +11,4 @@
 mod bad;
 mod golden;
 mod kit;
+mod write;

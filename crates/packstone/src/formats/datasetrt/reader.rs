@@ -62,6 +62,23 @@ pub fn caches_in(root: &dyn Root) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// True where `root` holds caches in the making.
+///
+/// # Errors
+/// I/O faults.
+pub fn has_stages(root: &dyn Root) -> Result<bool> {
+    let tmp = RelPath::new(STAGING).unwrap_or_default();
+    let entries = match root.list(&tmp) {
+        Err(error) if error.kind() == Kind::NotFound => return Ok(false),
+        other => other?,
+    };
+    let stage = |name: &str| {
+        let shards = tmp.join(name).and_then(|folder| folder.join(SHARDS));
+        shards.is_ok_and(|shards| root.list(&shards).is_ok())
+    };
+    Ok(entries.iter().any(|entry| entry.kind == EntryKind::Folder && stage(&entry.name)))
+}
+
 /// Open caches.
 pub struct DatasetRtDataset {
     info: Info,
