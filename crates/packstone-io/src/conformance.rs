@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::buffer::Buf;
 use crate::error::Kind;
 use crate::path::RelPath;
 use crate::root::{EntryKind, RootMut};
@@ -66,6 +67,13 @@ fn editing(root: &dyn RootMut) {
         draft.publish().unwrap();
         assert_eq!(&root.read(&one).unwrap()[..], content);
     }
+    let mut scratch = root.scratch().unwrap();
+    [&b"with"[..], b"out a name"].iter().for_each(|part| scratch.write(part).unwrap());
+    let back = scratch.read_back().unwrap();
+    assert_eq!((back.len(), &back.read_all().unwrap()[..]), (14, &b"without a name"[..]));
+    assert_eq!(back.read_ranges(&[4..7]).unwrap(), [Buf::copy_from(b"out")]);
+    assert_eq!(root.list(&RelPath::root()).unwrap().len(), 1, "a scratch has no name");
+    root.persist_all().unwrap();
     let edit = root.edit(&one).unwrap();
     edit.write_at(4, b"two").unwrap();
     assert_eq!(edit.write_at(5, b"two").unwrap_err().kind(), Kind::Invalid);
@@ -142,6 +150,25 @@ mod tests {
         draft.write(b"new").unwrap();
         draft.publish().unwrap();
         assert_eq!(std::fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_root_that_fails_fails_within_files_too() {
+        let file = RelPath::new("f").unwrap();
+        for good in 0..9 {
+            let root = FaultyRoot::new(MemoryRoot::new(), good);
+            let write = || {
+                let mut draft = root.draft(&file)?;
+                draft.write(b"ab")?;
+                draft.publish()?;
+                let edit = root.edit(&file)?;
+                edit.write_at(0, b"c")?;
+                edit.sync()?;
+                root.scratch()?.write(b"d")
+            };
+            assert_eq!(write().is_ok(), good > 7, "{good}");
+            assert_eq!(root.read(&file).is_ok(), good > 2, "{good}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::buffer::Buf;
 use crate::error::{IoError, Kind};
 use crate::path::RelPath;
 use crate::read::ReadAt;
-use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut};
+use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut, Scratch};
 
 /// Files by path; folders exist as far as files need them or as they were made.
 #[derive(Clone, Debug, Default)]
@@ -135,6 +135,10 @@ impl RootMut for MemoryRoot {
         Ok(Box::new(MemoryDraft { root: self.clone(), path: path.clone(), bytes: Vec::new() }))
     }
 
+    fn scratch(&self) -> Result<Box<dyn Scratch>, IoError> {
+        Ok(Box::new(MemoryScratch(Vec::new())))
+    }
+
     fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
         self.map().get(path).ok_or_else(|| missing("open", path))?;
         Ok(Box::new(MemoryEdit { root: self.clone(), path: path.clone() }))
@@ -168,6 +172,10 @@ impl RootMut for MemoryRoot {
     fn persist(&self, path: &RelPath) -> Result<(), IoError> {
         let known = self.map().keys().any(|file| file.starts_with(path));
         known.then_some(()).ok_or_else(|| missing("sync", path))
+    }
+
+    fn persist_all(&self) -> Result<(), IoError> {
+        Ok(())
     }
 
     fn remove(&self, path: &RelPath) -> Result<(), IoError> {
@@ -214,6 +222,19 @@ impl Draft for MemoryDraft {
     fn publish(self: Box<Self>) -> Result<(), IoError> {
         self.root.map().insert(self.path, Buf::from(self.bytes));
         Ok(())
+    }
+}
+
+struct MemoryScratch(Vec<u8>);
+
+impl Scratch for MemoryScratch {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read_back(self: Box<Self>) -> Result<Arc<dyn ReadAt>, IoError> {
+        Ok(Arc::new(Buf::from(self.0)))
     }
 }
 

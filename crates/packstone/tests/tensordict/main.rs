@@ -14,3 +14,6 @@ mod canonical;
 mod dataset;
 mod golden;
 mod kit;
+mod write_golden;
+mod write_kit;
+mod write_save;
