@@ -14,6 +14,7 @@ mod canonical;
 mod dataset;
 mod golden;
 mod kit;
+mod many;
 mod write_golden;
 mod write_kit;
 mod write_save;

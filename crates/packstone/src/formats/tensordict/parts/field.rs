@@ -212,7 +212,7 @@ fn same_width(bytes: Buf, width: usize, count: usize) -> Result<Column> {
 }
 
 fn dense(tensor: &Tensor, width: usize, rows: Rows<'_>, limits: &Limits) -> Result<Column> {
-    let Some(leaf) = tensor.leaf() else {
+    let Some(leaf) = tensor.mapped() else {
         let positions: Vec<u64> = rows.iter().collect();
         let bytes = tensor.blocks(1, &positions, limits)?;
         return Column::dense(bytes, width, rows.len()).ok_or_else(outside);

@@ -1,8 +1,10 @@
 //! A tree in a folder.
 //!
-//! Small files are read and copied to buffers of their own size, large ones are mapped by the root.
+//! Small files are read and copied to buffers of their own size, large ones are mapped by the root. Where a tree has so
+//! many large files that maps of all of them could not be had at once, maps are made for one reader and not kept.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use packstone_io::{AlignedBuf, Buf, EntryKind, Kind, RelPath, Root};
 
@@ -13,6 +15,10 @@ use crate::error::{Error, Place, Result};
 
 /// Files from this size on come as maps.
 const MAPPED: u64 = 256 << 10;
+/// So many large files are too many to map at once.
+const CROWD: usize = 8192;
+/// What a kept buffer takes beyond its bytes.
+const OVERHEAD: u64 = 256;
 /// Of 65,530 maps that a process may have by default, a fraction, so that many datasets can be open.
 const KEPT: ShelfSize = ShelfSize { maps: 1024, bytes: 64 << 20 };
 
@@ -24,12 +30,15 @@ pub struct FolderStore {
 struct Shared {
     root: Arc<dyn Root>,
     shelf: Shelf,
+    /// Large files that were asked for.
+    large: AtomicUsize,
 }
 
 impl FolderStore {
     /// The tree in `root`.
     pub fn new(root: Arc<dyn Root>) -> Self {
-        Self { shared: Arc::new(Shared { root, shelf: Shelf::new(KEPT) }) }
+        let (shelf, large) = (Shelf::new(KEPT), AtomicUsize::new(0));
+        Self { shared: Arc::new(Shared { root, shelf, large }) }
     }
 }
 
@@ -63,6 +72,9 @@ impl Store for FolderStore {
     }
 
     fn file(&self, folder: &Arc<str>, item: &Item, _align: usize) -> Arc<dyn Source> {
+        if item.len >= MAPPED {
+            self.shared.large.fetch_add(1, Ordering::Relaxed);
+        }
         // Maps and buffers start at multiples of more than any element takes.
         Arc::new(FolderFile {
             shared: Arc::clone(&self.shared),
@@ -113,18 +125,25 @@ impl Source for FolderFile {
         self.len
     }
 
+    fn is_fleeting(&self) -> bool {
+        self.len >= MAPPED && self.shared.large.load(Ordering::Relaxed) > CROWD
+    }
+
     fn open(&self) -> Result<Buf> {
+        let read = || Ok::<_, Error>(self.shared.root.read(&checked(&self.path())?)?);
+        if self.is_fleeting() {
+            return read();
+        }
         self.slot.get_or_load(&self.shared.shelf, || {
-            let bytes = self.shared.root.read(&checked(&self.path())?)?;
-            let len = bytes.as_ref().len() as u64;
-            Ok(if len >= MAPPED {
-                (bytes, Weight::Map)
-            } else {
-                // What small files are read into is larger than they are.
-                let mut small = AlignedBuf::with_capacity(bytes.as_ref().len())?;
-                small.extend_from_slice(&bytes)?;
-                (Buf::from(small), Weight::Bytes(len))
-            })
+            let bytes = read()?;
+            let len = bytes.as_ref().len();
+            if len as u64 >= MAPPED {
+                return Ok((bytes, Weight::Map));
+            }
+            // What small files are read into is larger than they are.
+            let mut small = AlignedBuf::with_capacity(len)?;
+            small.extend_from_slice(&bytes)?;
+            Ok((Buf::from(small), Weight::Bytes(OVERHEAD.saturating_add(len as u64))))
         })
     }
 }

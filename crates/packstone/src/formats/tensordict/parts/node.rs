@@ -109,6 +109,11 @@ pub trait Source: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// True where the bytes should be let go soon: there are more files like it than can be held at once.
+    fn is_fleeting(&self) -> bool {
+        false
+    }
+
     /// True where its bytes stand in the store as an element of their alignment needs them.
     fn is_aligned(&self) -> bool {
         true
@@ -158,6 +163,11 @@ impl Bytes {
     /// True where there are none, or none to be had.
     pub fn is_empty(&self) -> bool {
         self.len().unwrap_or(0) == 0
+    }
+
+    /// True where the bytes should be let go soon, see [`Source::is_fleeting`].
+    pub fn is_fleeting(&self) -> bool {
+        matches!(self, Self::Stored { file, .. } if file.is_fleeting())
     }
 
     /// The bytes themselves.

@@ -93,12 +93,17 @@ impl Tensor {
         }
     }
 
+    /// The bytes of the leaf itself, where nothing lies between and they can stay where they are.
+    pub fn mapped(&self) -> Option<&Bytes> {
+        self.leaf().filter(|bytes| !bytes.is_fleeting())
+    }
+
     /// All elements in C order: those of a leaf as they are, all else copied.
     ///
     /// # Errors
     /// Those of the leaves; `too_large` beyond `limits.decoded_bytes`.
     pub fn read(&self, limits: &Limits) -> Result<Buf> {
-        match self.leaf() {
+        match self.mapped() {
             Some(bytes) => bytes.open(),
             None => self.blocks(0, &[0], limits),
         }
