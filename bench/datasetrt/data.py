@@ -99,7 +99,7 @@ def write(base: Path, source: Source, stored: str, threads: int, prefetch: int) 
         raise RuntimeError(result.message)
 
 
-_STREAMS = ("write", "ordered-1", "ordered-2", "shuffled-1", "shuffled-2")
+_STREAMS = ("write", "ordered-1", "ordered-2", "ordered-views", "shuffled-1", "shuffled-2")
 
 FORMAT = Format(
     name="datasetrt",
