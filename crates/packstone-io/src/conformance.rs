@@ -194,4 +194,22 @@ mod tests {
         assert_eq!(&mapped.read(&path).unwrap()[..], bytes);
         assert_eq!(&mapped.with_mapping(false).read(&path).unwrap()[..], bytes);
     }
+
+    #[test]
+    fn a_file_behind_a_link_is_replaced_where_it_lies() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("real")).unwrap();
+        std::fs::create_dir(temp.path().join("shown")).unwrap();
+        std::fs::write(temp.path().join("real/x"), b"old").unwrap();
+        let link = temp.path().join("shown/y");
+        std::os::unix::fs::symlink("../real/x", &link).unwrap();
+        let (root, name, real) = LocalRoot::holding(&link).unwrap();
+        assert_eq!(real, temp.path().canonicalize().unwrap().join("real/x"));
+        let mut draft = root.draft(&name).unwrap();
+        draft.write(b"new").unwrap();
+        draft.publish().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&link).unwrap(), b"new");
+        assert!(LocalRoot::holding(temp.path().join("none")).is_err());
+    }
 }

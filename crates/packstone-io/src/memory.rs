@@ -39,13 +39,11 @@ impl MemoryRoot {
                 return Err(missing("rename", from));
             }
             for (file, bytes) in map.iter().filter(|(file, _)| under(file)) {
-                let depth = from.components().count();
-                let mut path = (*to).clone();
-                for part in file.components().skip(depth) {
-                    path = path.join(part).map_err(|e| {
-                        IoError::new(Kind::Invalid, "rename", file.as_str(), e.to_string())
-                    })?;
-                }
+                let below = file.as_str().get(from.as_str().len()..).unwrap_or_default();
+                // A name such as `x:y` is a name here and no drive.
+                let path = RelPath::new(&format!("./{to}/{below}")).map_err(|e| {
+                    IoError::new(Kind::Invalid, "rename", file.as_str(), e.to_string())
+                })?;
                 placed.push((path, bytes.clone()));
             }
         }

@@ -163,6 +163,11 @@ pub trait Dataset: Send + Sync {
         None
     }
 
+    /// How to write the dataset again with all that samples do not show, where they do not show everything.
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        None
+    }
+
     /// A collection by name.
     ///
     /// # Errors
@@ -172,6 +177,20 @@ pub trait Dataset: Send + Sync {
 
 /// The leaves of a dataset, one after another.
 pub type Leaves<'a> = Box<dyn Iterator<Item = Result<Object>> + 'a>;
+
+/// Writes a whole dataset again in its own format, losing nothing.
+pub trait Rewrite {
+    /// Writes it to a root that holds nothing yet, under the options of [`Format::create`].
+    ///
+    /// # Errors
+    /// `Exists`, `Invalid`, `Corrupt` where something of it cannot be read, `Io`; then nothing is published.
+    fn rewrite(
+        &self,
+        target: &Arc<dyn RootMut>,
+        options: &Object,
+        progress: Option<&Arc<dyn Progress>>,
+    ) -> Result<Written>;
+}
 
 /// A sequence of samples, stored in shards.
 pub trait Collection: Send + Sync {

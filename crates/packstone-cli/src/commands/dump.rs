@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use packstone::error::Place;
-use packstone::json::{Object, Value};
+use packstone::json::Value;
 use packstone::ops::Scan;
 use packstone::{Error, Kind};
 
@@ -72,12 +72,7 @@ fn leaves(opened: &Opened, out: &mut Out) -> Outcome {
     })?;
     for leaf in leaves {
         interrupt::check()?;
-        let mut line = Object::new();
-        line.insert("type", "leaf");
-        leaf?.iter().for_each(|(name, value)| {
-            line.insert(name.clone(), value.clone());
-        });
-        out.json_lines(&format!("{}\n", Value::Object(line)))?;
+        out.json_lines(&format!("{}\n", Value::Object(leaf?)))?;
     }
     Ok(Exit::Clean)
 }

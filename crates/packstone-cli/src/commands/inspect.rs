@@ -122,7 +122,8 @@ impl Overview<'_> {
             self.print_schema(collection.schema(), out)?;
         }
         if let Some(outline) = self.opened.dataset.outline()? {
-            print_outline(&outline, out)?;
+            // The documents of a tree say nothing that its outline does not.
+            return print_outline(&outline, out);
         }
         print_native(self.native(), &self.opened.dataset.collections(), out)
     }
@@ -178,8 +179,7 @@ fn print_outline(outline: &Outline, out: &mut Out) -> Outcome<()> {
         let words: Vec<_> =
             parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
         out.line(format!("{lead}{}", words.join("  ")))
-    })?;
-    out.line("")
+    })
 }
 
 /// The format's own metadata: a section for each object, a line for each plain member; lists of objects and what is

@@ -159,7 +159,16 @@ impl Draft for FaultyFile<dyn Draft> {
 
     fn publish(self: Box<Self>) -> Result<(), IoError> {
         self.purse.step("replace", &self.path)?;
-        self.inner.publish()
+        self.inner.publish()?;
+        // The name is there and may yet fail to reach the disk.
+        self.purse.step("sync", &self.path)
+    }
+}
+
+impl Journal for FaultyFile<dyn Journal> {
+    fn append(&mut self, entry: &[u8]) -> Result<(), IoError> {
+        self.purse.step("append to", &self.path)?;
+        self.inner.append(entry)
     }
 }
 

@@ -66,6 +66,26 @@ impl LocalRoot {
         Ok(Self::of(Folder::named(path)?, path))
     }
 
+    /// The folder in which the file at `path` really lies, the file's name there, and both as one absolute path.
+    ///
+    /// Links are followed, also out of any root: this is for the one operation that keeps a link and replaces what it
+    /// leads to, on a path that its user named.
+    ///
+    /// # Errors
+    /// `NotFound`, `Denied`, `Invalid` where the path is no Unicode text, `Io`.
+    pub fn holding(path: impl AsRef<Path>) -> Result<(Self, RelPath, PathBuf), IoError> {
+        let path = path.as_ref();
+        let fault = |e| IoError::os("open", path.display().to_string(), e);
+        let real = std::fs::canonicalize(path).map_err(fault)?;
+        let name = real.file_name().and_then(|name| name.to_str());
+        let name = name.and_then(|name| RelPath::new(name).ok()).zip(real.parent());
+        let (name, folder) = name.ok_or_else(|| {
+            let detail = "expected a file with a name of Unicode text";
+            IoError::new(Kind::Invalid, "open", path.display().to_string(), detail)
+        })?;
+        Ok((Self::open(folder)?, name, real.clone()))
+    }
+
     fn of(folder: Folder, path: &Path) -> Self {
         let pool = BufferPool::new(READ_BUFFERS);
         Self { folder, label: path.to_owned(), mapping: true, pool }

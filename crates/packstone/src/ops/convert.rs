@@ -129,6 +129,8 @@ struct Job {
     fidelity: Fidelity,
     /// `None` within a format, where what is stored moves as it is.
     carry: Option<Carry>,
+    /// The dataset, where it is written again as a whole.
+    whole: Option<Arc<dyn Dataset>>,
 }
 
 impl Job {
@@ -139,7 +141,10 @@ impl Job {
     ) -> Result<Self> {
         let within = source.info().format == format.id();
         let stored = source.stored().filter(|_| within);
-        let source = stored.as_ref().unwrap_or(source).as_ref();
+        let stored = stored.as_ref().unwrap_or(source);
+        let all = options.collections.is_empty();
+        let whole = Some(stored).filter(|s| within && all && s.rewriter().is_some()).cloned();
+        let source = stored.as_ref();
         let collections = chosen(source, options)?;
         let mut plan = wanted(source, &collections)?;
         let mut carry = None;
@@ -152,11 +157,15 @@ impl Job {
             plan.carried = Some(made.describe());
             carry = Some(made);
         }
-        let mut fidelity = format.fidelity(&plan, &options.options)?;
+        let mut fidelity = match whole {
+            // Nothing can be lost; the options still have to make sense.
+            Some(_) => format.holds(&plan, &options.options).map(|_| Fidelity::default())?,
+            None => format.fidelity(&plan, &options.options)?,
+        };
         if let Some(carry) = &carry {
             carry.report(&mut fidelity);
         }
-        Ok(Self { collections, plan, fidelity, carry })
+        Ok(Self { collections, plan, fidelity, carry, whole })
     }
 }
 
@@ -208,22 +217,30 @@ pub fn convert(
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<ConvertReport> {
     let start = Instant::now();
-    let Job { collections, plan, fidelity, carry } = Job::new(&source, format, options)?;
+    let Job { collections, plan, fidelity, carry, whole } = Job::new(&source, format, options)?;
     if options.strict && !fidelity.is_lossless() {
         return Err(would_lose(format.id(), &fidelity));
     }
     let samples = collections.iter().fold(0u64, |sum, c| sum.saturating_add(c.len()));
     // A proof reads everything again.
     let mut meter = Meter::new(progress, samples.saturating_mul(if options.proof { 2 } else { 1 }));
-    let mut writer = format.create(Arc::clone(&target), &plan, &options.options)?;
     let mut report = ConvertReport { fidelity, samples, ..ConvertReport::default() };
     let mut sources = Vec::new();
-    let encoder = carry.map(Encoder::new);
-    for collection in collections {
-        let sink = Sink { writer: writer.as_mut(), encoder: encoder.as_ref() };
-        sources.extend(copy(collection, sink, options, &mut meter)?);
+    if let Some(whole) = whole.as_ref().and_then(|whole| whole.rewriter()) {
+        for collection in collections.into_iter().filter(|_| options.proof) {
+            let how = DigestOptions { threads: options.threads, limits: options.limits };
+            sources.push(digest_metered(collection, &how, &mut meter)?);
+        }
+        report.written = whole.rewrite(&target, &options.options, progress)?;
+    } else {
+        let mut writer = format.create(Arc::clone(&target), &plan, &options.options)?;
+        let encoder = carry.map(Encoder::new);
+        for collection in collections {
+            let sink = Sink { writer: writer.as_mut(), encoder: encoder.as_ref() };
+            sources.extend(copy(collection, sink, options, &mut meter)?);
+        }
+        report.written = writer.finish()?;
     }
-    report.written = writer.finish()?;
     if options.proof {
         report.digests = prove(sources, format, target, &report.fidelity, options, &mut meter)?;
     }

@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use packstone::format::{AuditOptions, Collection, ReadContext};
 use packstone::formats::datasetrt::audit::audit_many;
 use packstone::formats::datasetrt::options::{OpenOptions, WriterOptions};
 use packstone::formats::datasetrt::parts::cache::Cache;
-use packstone::formats::datasetrt::parts::joint::Joint;
+use packstone::formats::datasetrt::parts::joint::{Joint, payload_schema};
+use packstone::formats::datasetrt::parts::site::Site;
 use packstone::formats::datasetrt::reader::DatasetRtDataset;
+use packstone::formats::datasetrt::writer::CacheWriter;
 use packstone::json::{Object, Value};
-use packstone::model::{Batch, Finding, Severity};
-use packstone::{Error, Limits, LocalRoot, MemoryRoot, RelPath, Root};
+use packstone::model::{Batch, Column, Finding, Severity};
+use packstone::{Error, Limits, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
+use packstone_io::{Buf, Draft, Edit, Entry, IoError, Journal, ReadAt, Scratch};
 use packstone_testkit::Case;
 
 pub(crate) fn local(folder: &Path) -> Arc<dyn Root> {
@@ -139,4 +143,175 @@ pub(crate) fn memory_files(root: &MemoryRoot, folder: &str) -> BTreeMap<String, 
     let depth = folder.components().count();
     let name = |path: &RelPath| path.components().skip(depth).collect::<Vec<_>>().join("/");
     files.map(|(path, bytes)| (name(&path), bytes.to_vec())).collect()
+}
+
+/// Samples with these payloads and metadata.
+pub(crate) fn samples(rows: &[(Vec<u8>, Value)]) -> Batch {
+    let mut ends = Vec::new();
+    let mut data = Vec::new();
+    for (payload, _) in rows {
+        data.extend_from_slice(payload);
+        ends.push(data.len());
+    }
+    let column = Column::ragged(Buf::from(data), ends).unwrap();
+    let runs = rows.iter().enumerate();
+    let runs = runs.map(|(at, (_, m))| (at + 1, Arc::new(m.as_object().unwrap().clone())));
+    Batch::new(payload_schema(), rows.len(), vec![column])
+        .unwrap()
+        .with_metadata_runs(runs.collect())
+        .unwrap()
+}
+
+/// Starts a cache of payloads.
+pub(crate) fn writer(
+    root: &Arc<dyn RootMut>,
+    name: &str,
+    options: &WriterOptions,
+) -> Result<CacheWriter, Error> {
+    CacheWriter::create(Arc::clone(root), name, &payload_schema(), None, options)
+}
+
+/// Payload and metadata of every sample.
+pub(crate) fn rows(joint: &Joint) -> Vec<(Vec<u8>, Value)> {
+    let mut out = Vec::new();
+    for batch in batches(joint) {
+        out.extend(batch.samples().map(|sample| {
+            let metadata = sample.metadata().map(|m| m.as_ref().clone()).unwrap_or_default();
+            (sample.get("data").unwrap().bytes.to_vec(), Value::Object(metadata))
+        }));
+    }
+    out
+}
+
+/// The one cache in a folder of a root.
+pub(crate) fn open_in(root: Arc<dyn Root>, name: &str) -> Result<Joint, Error> {
+    let site = Site::new(root, RelPath::new(name).unwrap());
+    let options = OpenOptions::default();
+    let cache = Cache::open(site, 0, Arc::default(), &options, &Limits::default())?;
+    Joint::new(name.to_owned(), vec![Arc::new(cache)])
+}
+
+/// A root that notes what it is asked to change.
+pub(crate) struct LogRoot<R> {
+    inner: R,
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+impl<R> LogRoot<R> {
+    pub(crate) fn new(inner: R) -> Self {
+        Self { inner, told: Arc::default() }
+    }
+
+    pub(crate) fn told(&self) -> Arc<Mutex<Vec<String>>> {
+        Arc::clone(&self.told)
+    }
+
+    fn note(&self, what: &str, path: &RelPath) {
+        self.told.lock().unwrap().push(format!("{what} {path}"));
+    }
+}
+
+struct LogDraft {
+    inner: Box<dyn Draft>,
+    told: Arc<Mutex<Vec<String>>>,
+    path: RelPath,
+}
+
+impl Draft for LogDraft {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        self.inner.write(bytes)
+    }
+
+    fn publish(self: Box<Self>) -> Result<(), IoError> {
+        self.told.lock().unwrap().push(format!("publish {}", self.path));
+        self.inner.publish()
+    }
+}
+
+impl<R: RootMut> Root for LogRoot<R> {
+    fn label(&self) -> String {
+        self.inner.label()
+    }
+
+    fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
+        self.inner.open(path)
+    }
+
+    fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {
+        self.inner.list(folder)
+    }
+}
+
+impl<R: RootMut> RootMut for LogRoot<R> {
+    fn create(&self, path: &RelPath, content: &[u8]) -> Result<(), IoError> {
+        self.note("create", path);
+        self.inner.create(path, content)
+    }
+
+    fn replace(&self, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError> {
+        files.iter().for_each(|(path, _)| self.note("replace", path));
+        self.inner.replace(files)
+    }
+
+    fn draft(&self, path: &RelPath) -> Result<Box<dyn Draft>, IoError> {
+        let inner = self.inner.draft(path)?;
+        Ok(Box::new(LogDraft { inner, told: self.told(), path: path.clone() }))
+    }
+
+    fn scratch(&self) -> Result<Box<dyn Scratch>, IoError> {
+        self.inner.scratch()
+    }
+
+    fn persist_all(&self) -> Result<(), IoError> {
+        self.note("sync", &RelPath::root());
+        self.inner.persist_all()
+    }
+
+    fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
+        self.note("edit", path);
+        self.inner.edit(path)
+    }
+
+    fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), IoError> {
+        self.note("rename", &RelPath::new(&format!("{from} to {to}")).unwrap());
+        self.inner.rename(from, to)
+    }
+
+    fn exchange(&self, one: &RelPath, other: &RelPath) -> Result<(), IoError> {
+        self.note("exchange", one);
+        self.inner.exchange(one, other)
+    }
+
+    fn journal(&self, path: &RelPath) -> Result<Box<dyn Journal>, IoError> {
+        self.note("journal", path);
+        self.inner.journal(path)
+    }
+
+    fn journal_is_held(&self, path: &RelPath) -> Result<bool, IoError> {
+        self.inner.journal_is_held(path)
+    }
+
+    fn create_folder(&self, path: &RelPath) -> Result<(), IoError> {
+        self.note("folder", path);
+        self.inner.create_folder(path)
+    }
+
+    fn persist(&self, path: &RelPath) -> Result<(), IoError> {
+        self.note("sync", path);
+        self.inner.persist(path)
+    }
+
+    fn remove(&self, path: &RelPath) -> Result<(), IoError> {
+        self.note("remove", path);
+        self.inner.remove(path)
+    }
+
+    fn remove_folder(&self, path: &RelPath) -> Result<(), IoError> {
+        self.note("remove", path);
+        self.inner.remove_folder(path)
+    }
+
+    fn lock(&self, patience: Duration) -> Result<Box<dyn Send>, IoError> {
+        self.inner.lock(patience)
+    }
 }

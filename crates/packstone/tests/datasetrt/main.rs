@@ -9,6 +9,11 @@
 )]
 
 mod bad;
+mod convert;
+mod faults;
 mod golden;
+mod kill;
 mod kit;
+mod migrate;
+mod refusals;
 mod write;

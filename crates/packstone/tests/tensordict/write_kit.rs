@@ -4,17 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use packstone::formats::tensordict::options::TreeOptions;
 use packstone::formats::tensordict::parts::class::Class;
-use packstone::formats::tensordict::parts::folder::FolderStore;
 use packstone::formats::tensordict::parts::node::{
     Bytes, Leaf, NestedTensor, Node, NonTensor, NonTensorStack, StackValues, TensorDict,
 };
 use packstone::formats::tensordict::parts::node::{FieldFiles, FieldValue};
 use packstone::formats::tensordict::parts::stack;
-use packstone::formats::tensordict::parts::tree::Tree;
 use packstone::model::DType;
-use packstone::{Error, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
+use packstone::{LocalRoot, MemoryRoot, RelPath, RootMut};
 use packstone_container::json::{ReadOptions, Value, read};
 use packstone_io::Buf;
 
@@ -26,16 +23,6 @@ pub(crate) fn json(text: &str) -> Value {
     read(text.as_bytes(), &ReadOptions::default().with_nan(true).with_any_encoding(true))
         .unwrap()
         .value
-}
-
-/// The tree in a root.
-pub(crate) fn load(root: Arc<dyn Root>) -> Result<Tree, Error> {
-    load_as(root, true)
-}
-
-pub(crate) fn load_as(root: Arc<dyn Root>, robust: bool) -> Result<Tree, Error> {
-    let options = TreeOptions::default().with_robust_key(robust);
-    Tree::load(Arc::new(FolderStore::new(root)), &options)
 }
 
 /// All files below a folder with their bytes.

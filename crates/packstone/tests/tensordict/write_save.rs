@@ -15,9 +15,9 @@ use packstone::{Error, Kind, MemoryRoot, RelPath, RootMut};
 use packstone_container::pickle::Class as Container;
 use packstone_io::{Buf, FaultyRoot};
 
+use crate::kit::load;
 use crate::write_kit::{
-    Content, below, content, dict, field, leaf, leaf_of, load, local, memory, nested, path, value,
-    values,
+    Content, below, content, dict, field, leaf, leaf_of, local, memory, nested, path, value, values,
 };
 
 fn try_save(node: &Node, options: &SaveOptions) -> Result<(Saved, Content), Error> {

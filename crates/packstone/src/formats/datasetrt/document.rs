@@ -163,7 +163,7 @@ impl ManifestV2 {
 }
 
 /// The members that a manifest has itself, in the order in which they are written.
-const KNOWN: [&str; 8] = [
+pub(super) const KNOWN: [&str; 8] = [
     "format_version",
     "cache_id",
     "source_name",

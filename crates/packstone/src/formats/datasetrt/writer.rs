@@ -66,9 +66,10 @@ impl CacheWriter {
     ) -> Result<Self> {
         options.check()?;
         let mut rows = Rows::new(schema, options)?;
-        let stage = Stage::of(root, name)?;
+        let mut stage = Stage::of(root, name)?;
         let mut left = None;
         if options.resume && stage.is_taken()? {
+            stage.take_over();
             left = resume(&stage, &mut rows, &carried, options)?;
             stage.make()?;
         } else {
@@ -320,6 +321,11 @@ impl Writer for BaseWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<Written> {
+        if self.caches.is_empty() {
+            let message =
+                "expected at least one sample, found none: the format has no dataset without";
+            return Err(Error::new(Kind::Invalid, codes::NO_SAMPLES, Place::default(), message));
+        }
         finish_all(self.caches.into_iter().map(|(_, cache)| cache).collect())
     }
 }

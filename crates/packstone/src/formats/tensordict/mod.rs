@@ -27,6 +27,7 @@ pub mod options;
 pub mod parts;
 pub mod reader;
 pub mod schema;
+pub mod writer;
 
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ use crate::format::{
     Written,
 };
 use crate::model::{Fidelity, Holds};
-use options::TreeOptions;
+use options::{SaveOptions, TreeOptions};
 
 /// The format, see [the module](self).
 #[derive(Debug)]
@@ -56,7 +57,7 @@ impl Format for TensorDict {
     }
 
     fn write_options(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+        options::NAMES
     }
 
     fn mark(&self) -> &'static str {
@@ -88,21 +89,38 @@ impl Format for TensorDict {
         Ok(Arc::new(reader::TensorDictDataset::open(root, &options)?))
     }
 
-    fn holds(&self, _plan: &Plan, _options: &Object) -> Result<Holds> {
-        Err(unsupported("written"))
+    fn holds(&self, _plan: &Plan, options: &Object) -> Result<Holds> {
+        let options = SaveOptions::default().with(options)?;
+        Ok(Holds {
+            bytes: false,
+            metadata: false,
+            dtype: match options.allow_unloadable_dtypes {
+                true => |dtype| schema::support(dtype) != schema::Support::Foreign,
+                false => |dtype| schema::support(dtype) == schema::Support::Full,
+            },
+            reserved: &layout::RESERVED_KEYS,
+            ..Holds::ALL
+        })
     }
 
-    fn fidelity(&self, _plan: &Plan, _options: &Object) -> Result<Fidelity> {
-        Err(unsupported("written"))
+    fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity> {
+        let options = SaveOptions::default().with(options)?;
+        writer::check(plan, &options)?;
+        let mut fidelity = Fidelity::default();
+        for (name, key) in writer::keys(plan, &options).iter().filter(|(name, key)| name != key) {
+            fidelity.add("", format!("collection {name:?} is stored at the key {key:?}"), true);
+        }
+        Ok(fidelity)
     }
 
     fn create(
         &self,
-        _root: Arc<dyn RootMut>,
-        _plan: &Plan,
-        _options: &Object,
+        root: Arc<dyn RootMut>,
+        plan: &Plan,
+        options: &Object,
     ) -> Result<Box<dyn Writer>> {
-        Err(unsupported("written"))
+        let options = SaveOptions::default().with(options)?;
+        Ok(Box::new(writer::TreeWriter::create(root, plan, options)?))
     }
 
     fn part(&self, _root: Arc<dyn RootMut>, _name: &str) -> Result<Box<dyn Writer>> {

@@ -96,7 +96,7 @@ impl Joint {
     }
 
     /// The place of the cache that holds the sample at a position, the cache, and the sample's number in it.
-    fn find(&self, position: u64) -> Option<(usize, &Arc<Cache>, u64)> {
+    pub(super) fn find(&self, position: u64) -> Option<(usize, &Arc<Cache>, u64)> {
         let at = self.0.samples.partition_point(|before| *before <= position).checked_sub(1)?;
         Some((at, self.0.caches.get(at)?, position - self.0.samples.get(at)?))
     }

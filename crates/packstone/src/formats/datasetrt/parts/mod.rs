@@ -13,6 +13,7 @@
 pub mod cache;
 pub mod chacha;
 pub mod check;
+mod copy;
 pub mod descriptor;
 pub mod draws;
 pub mod encode;
@@ -23,6 +24,7 @@ pub mod joint;
 pub mod journal;
 pub mod loader;
 pub mod maps;
+pub mod migrate;
 pub mod permutation;
 pub mod read;
 pub mod record;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use packstone_container::Limits;
 use packstone_container::arrow_table::{ArrowFile, Cell};
 use packstone_container::codec::{CodecError, decode_lz4_block};
 use packstone_container::json::{self, Object, ReadOptions, Value};
@@ -11,7 +12,7 @@ use packstone_io::{Buf, Kind};
 use super::super::codes;
 use super::super::document::Algo;
 use super::super::layout::{LZ4_PREFIX, METADATA};
-use super::super::schema::{ColumnSpec, arrow_error};
+use super::super::schema::arrow_error;
 use super::cache::Cache;
 use super::descriptor::{FieldPlace, StoredField};
 use super::index::Row;
@@ -58,7 +59,6 @@ impl Cache {
             self.compare_checksums(number, &shard)?;
         }
         let mut spans = Vec::with_capacity(samples.len());
-        let mut expected = String::new();
         for (sample, row) in samples.iter().zip(&rows) {
             let place = || self.sample_place(*sample, *row);
             if row.shard != number {
@@ -69,7 +69,7 @@ impl Cache {
             let record = record::locate(&shard, *row, &place())?;
             if self.options.compare {
                 let copy = shard.get(record.metadata).unwrap_or_default();
-                self.compare_copy(copy, &table, *sample, place, &mut expected, context)?;
+                self.compare_copy(copy, &table, *sample, place, &context.limits)?;
             }
             spans.push(record.payload);
         }
@@ -173,24 +173,25 @@ impl Cache {
         })
     }
 
-    /// Compares the copy of a sample's metadata with the table; `expected` is memory to be used again.
-    fn compare_copy(
+    /// Compares the copy of a sample's metadata with the table.
+    ///
+    /// # Errors
+    /// `arrow_invalid`; those of [`record::parse`] and [`record::compare`].
+    pub(super) fn compare_copy(
         &self,
         copy: &[u8],
         table: &ArrowFile,
         sample: u64,
         place: impl Fn() -> Place,
-        expected: &mut String,
-        context: &ReadContext,
+        limits: &Limits,
     ) -> Result<()> {
-        let cells = self.cells(table, sample)?;
-        expected.clear();
-        self.spelling.spell(cells.iter().copied(), expected);
-        if expected.as_bytes() == copy {
+        let columns = self.columns();
+        let cells = (0..columns.len()).map(|column| table.cell(column, sample));
+        if self.spelling.is_of(cells, copy) {
             return Ok(());
         }
-        let (place, columns) = (place(), self.columns());
-        let object = record::parse(copy, columns, &place, &context.limits)?;
+        let (place, cells) = (place(), self.cells(table, sample)?);
+        let object = record::parse(copy, columns, &place, limits)?;
         record::compare(&object, columns, cells.into_iter(), &place)
     }
 
@@ -201,42 +202,66 @@ impl Cache {
         table: &ArrowFile,
         context: &ReadContext,
     ) -> Result<Batch> {
-        let metadata = |column: &&ColumnSpec| self.descriptor.is_metadata(&column.name);
-        let text = self.descriptor.metadata_column.as_deref();
-        if text.is_none() && !self.columns().iter().any(|column| metadata(&column)) {
+        let mut reader = MetadataReader::new(self, &context.limits);
+        if !reader.any() {
             return Ok(batch);
         }
-        let text = text.and_then(|name| self.columns().iter().position(|c| c.name == name));
-        let mut last: Option<(&str, Arc<Object>)> = None;
-        let mut runs = Vec::with_capacity(samples.len());
-        for (row, sample) in samples.iter().enumerate() {
-            let cells = self.cells(table, *sample)?;
-            let object = match text.map(|at| cells.get(at)) {
-                Some(Some(Cell::Utf8(text))) => match &last {
-                    Some((known, object)) if known == text => Arc::clone(object),
-                    _ => {
-                        let place = self.site.place(METADATA).record(*sample);
-                        let object = Arc::new(parse_metadata(text, &place, context)?);
-                        last = Some((text, Arc::clone(&object)));
-                        object
-                    }
-                },
-                _ => {
-                    let named = self.columns().iter().zip(cells);
-                    let named = named.filter(|(column, _)| metadata(column));
-                    let named = named.map(|(column, c)| (column.name.as_str(), record::value(c)));
-                    Arc::new(named.collect::<Object>())
-                }
-            };
-            runs.push((row + 1, object));
-        }
+        let read = |(row, sample): (usize, &u64)| Ok((row + 1, reader.read(table, *sample)?));
+        let runs = samples.iter().enumerate().map(read).collect::<Result<Vec<_>>>()?;
         batch.with_metadata_runs(runs)
     }
 }
 
+/// Reads what is said about samples of one cache.
+pub(super) struct MetadataReader<'c> {
+    cache: &'c Cache,
+    /// The metadata columns and their places.
+    columns: Vec<(usize, &'c str)>,
+    /// The column of JSON text where that holds them.
+    text: Option<usize>,
+    /// The text that was read last, which the next sample often has too.
+    last: Option<(String, Arc<Object>)>,
+    limits: &'c Limits,
+}
+
+impl<'c> MetadataReader<'c> {
+    pub(super) fn new(cache: &'c Cache, limits: &'c Limits) -> Self {
+        let text = cache.descriptor.metadata_column.as_deref();
+        let text = text.and_then(|name| cache.columns().iter().position(|c| c.name == name));
+        let columns = cache.columns().iter().enumerate();
+        let columns = columns.filter(|(_, column)| cache.descriptor.is_metadata(&column.name));
+        let columns = columns.map(|(place, column)| (place, column.name.as_str())).collect();
+        Self { cache, columns, text, last: None, limits }
+    }
+
+    /// True where anything is said about samples.
+    pub(super) fn any(&self) -> bool {
+        self.text.is_some() || !self.columns.is_empty()
+    }
+
+    /// What `table`, which is that of the cache, says about a sample.
+    ///
+    /// # Errors
+    /// `arrow_invalid` where a text is no UTF-8; `payload_invalid` where JSON text is none.
+    pub(super) fn read(&mut self, table: &ArrowFile, sample: u64) -> Result<Arc<Object>> {
+        let place = || self.cache.site.place(METADATA).record(sample);
+        let cell = |column| table.cell(column, sample).map_err(|e| arrow_error(&e, place()));
+        if let Some(Cell::Utf8(text)) = self.text.map(cell).transpose()? {
+            if let Some((_, object)) = self.last.as_ref().filter(|(known, _)| known == text) {
+                return Ok(Arc::clone(object));
+            }
+            let object = Arc::new(parse_metadata(text, &place(), self.limits)?);
+            self.last = Some((text.to_owned(), Arc::clone(&object)));
+            return Ok(object);
+        }
+        let named = self.columns.iter().map(|(at, name)| Ok((*name, record::value(cell(*at)?))));
+        Ok(Arc::new(named.collect::<Result<Object>>()?))
+    }
+}
+
 /// Reads metadata that stand in a column as JSON text.
-fn parse_metadata(text: &str, place: &Place, context: &ReadContext) -> Result<Object> {
-    let options = ReadOptions::default().with_limits(context.limits).with_nan(true);
+fn parse_metadata(text: &str, place: &Place, limits: &Limits) -> Result<Object> {
+    let options = ReadOptions::default().with_limits(*limits).with_nan(true);
     let message = match json::read(text.as_bytes(), &options).map(|document| document.value) {
         Ok(Value::Object(object)) => return Ok(object),
         Ok(other) => format!("expected metadata in an object, found {}", other.kind()),
@@ -323,7 +348,7 @@ impl PayloadError {
 pub fn decode_payload(
     stored: &[u8],
     out: &mut packstone_io::AlignedBuf,
-    limits: &packstone_container::Limits,
+    limits: &Limits,
 ) -> Result<(), PayloadError> {
     let Some((len, block)) = stored.split_first_chunk::<LZ4_PREFIX>() else {
         return Err(PayloadError::NoLength(stored.len()));

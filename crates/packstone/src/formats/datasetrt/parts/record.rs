@@ -68,7 +68,7 @@ pub fn locate(shard: &[u8], row: Row, place: &Place) -> Result<Record> {
 #[derive(Clone, Debug)]
 pub struct Spelling {
     /// What stands in front of each value.
-    before: Vec<String>,
+    pub(super) before: Vec<String>,
     peer_exact: bool,
 }
 

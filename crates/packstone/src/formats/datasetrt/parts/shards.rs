@@ -1,5 +1,5 @@
 //! Shards in the making: records are appended as they come, hashed on the way, and a shard gets its name when it is full
-//! and on the disk.
+//! and on the disk. The disk is waited for beside, while the next shard is made.
 //!
 //! A shard ends before a record that would make it longer than the limit, unless it is empty.
 
@@ -18,6 +18,8 @@ use crate::exec::Pipeline;
 
 /// Pieces that wait for the disk.
 const WAITING: usize = 4;
+/// Full shards that wait for it.
+const SYNCING: usize = 2;
 
 /// Bytes for a shard.
 struct Piece {
@@ -36,12 +38,19 @@ pub struct Closed {
     pub lengths: Vec<u64>,
 }
 
-/// What a finished file was.
-type Done = Result<Option<(u64, String)>>;
+/// A file with all of its bytes, which is not on the disk and has no name yet.
+struct Full {
+    number: u64,
+    draft: Box<dyn Draft>,
+    sha256: String,
+}
 
 /// The open shard and those before it.
 pub struct Shards {
-    disk: Pipeline<Piece, Done>,
+    /// Appends, in order.
+    disk: Pipeline<Piece, Result<Option<Full>>>,
+    /// Waits until full shards are on the disk, while more are made.
+    naming: Pipeline<Full, Result<(u64, String)>>,
     options: WriterOptions,
     /// Complete shards.
     pub closed: Vec<Closed>,
@@ -79,9 +88,16 @@ impl Shards {
                 append(root.as_ref(), &folder, &mut state, piece)
             }
         });
+        let naming = Pipeline::new(options.threads.min(SYNCING), SYNCING, || {
+            |full: Full| {
+                full.draft.publish()?;
+                Ok((full.number, full.sha256))
+            }
+        });
         let number = closed.len() as u64;
         Self {
             disk,
+            naming,
             options: options.clone(),
             closed,
             leaving: std::collections::VecDeque::new(),
@@ -133,8 +149,19 @@ impl Shards {
     }
 
     fn collect(&mut self) -> Result<()> {
-        let Some(done) = self.disk.next_result() else { return Ok(()) };
-        let Some((number, sha256)) = done.and_then(|r| r)? else { return Ok(()) };
+        let Some(full) = self.disk.next_result() else { return Ok(()) };
+        let Some(full) = full.and_then(|r| r)? else { return Ok(()) };
+        while !self.naming.has_room() {
+            self.settle()?;
+        }
+        self.naming.submit(full);
+        Ok(())
+    }
+
+    /// Takes the next shard that is on the disk.
+    fn settle(&mut self) -> Result<()> {
+        let Some(named) = self.naming.next_result() else { return Ok(()) };
+        let (number, sha256) = named.and_then(|r| r)?;
         let Some((bytes, raw_bytes, lengths)) = self.leaving.pop_front() else { return Ok(()) };
         let (algo, ratio) = (self.options.algo, self.options.ratio_number());
         let name = RelPath::new(&shard_name(number)).unwrap_or_default();
@@ -154,16 +181,25 @@ impl Shards {
         while !self.disk.is_empty() {
             self.collect()?;
         }
+        while !self.naming.is_empty() {
+            self.settle()?;
+        }
         Ok(())
     }
 
     /// Waits for the disk and forgets what is not complete.
     pub fn abandon(&mut self) {
         while self.disk.next_result().is_some() {}
+        while self.naming.next_result().is_some() {}
     }
 }
 
-fn append(root: &dyn RootMut, folder: &RelPath, state: &mut Option<Open>, piece: Piece) -> Done {
+fn append(
+    root: &dyn RootMut,
+    folder: &RelPath,
+    state: &mut Option<Open>,
+    piece: Piece,
+) -> Result<Option<Full>> {
     let Piece { number, bytes, last } = piece;
     let path = folder.join(&format!("{SHARDS}/{}", shard_name(number))).map_err(|why| {
         let place = Place::file(folder);
@@ -185,6 +221,5 @@ fn append(root: &dyn RootMut, folder: &RelPath, state: &mut Option<Open>, piece:
         *state = Some(open);
         return Ok(None);
     }
-    open.draft.publish()?;
-    Ok(Some((number, open.hasher.finish_hex())))
+    Ok(Some(Full { number, draft: open.draft, sha256: open.hasher.finish_hex() }))
 }

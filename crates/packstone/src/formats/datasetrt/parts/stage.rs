@@ -34,7 +34,7 @@ pub struct Stage {
     /// Where it is made.
     pub folder: RelPath,
     target: RelPath,
-    /// Whether the folder of stages was made for it.
+    /// Whether the folder of stages goes when nothing is in it any more.
     made: bool,
 }
 
@@ -116,6 +116,11 @@ impl Stage {
     /// I/O faults.
     pub fn is_taken(&self) -> Result<bool> {
         exists(self.root.as_ref(), &self.folder)
+    }
+
+    /// Takes over what was left here, and the folder of stages with it.
+    pub fn take_over(&mut self) {
+        self.made = true;
     }
 
     /// Makes the folders.
@@ -255,7 +260,7 @@ impl Stage {
         self.leave();
     }
 
-    /// Removes the folder of stages if it was made for this one and nobody else uses it.
+    /// Removes the folder of stages if nobody else uses it.
     fn leave(&self) {
         if self.made
             && let Some(tmp) = self.folder.parent()

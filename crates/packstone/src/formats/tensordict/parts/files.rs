@@ -31,6 +31,9 @@ use super::{json_types, rewrite, stack};
 use crate::error::{Error, Place, Result};
 use crate::model::{DType, Finding, Severity};
 
+/// Zeros come in pieces of this size.
+const ZEROS: usize = 4 << 20;
+
 /// What a file will hold.
 #[derive(Clone, Debug)]
 pub enum Body {
@@ -42,6 +45,10 @@ pub enum Body {
     Elements(Box<NestedTensor>),
     /// A file as it is.
     Copy(Arc<dyn Source>),
+    /// A file as it is, its checksum compared also where reading does not look.
+    Checked(Arc<dyn Source>),
+    /// Bytes at hand in pieces.
+    Pieces(Vec<Buf>),
     /// Zeros.
     Zeros,
 }
@@ -58,25 +65,55 @@ pub struct OutFile {
 }
 
 impl OutFile {
-    /// All of its bytes, but for zeros, of which there are none here.
+    /// All of its bytes in pieces; of zeros, the same piece again and again.
     ///
     /// # Errors
     /// Those of reading the bytes; `truncated_leaf` where their number has changed since the file was planned.
-    pub fn open(&self) -> Result<Buf> {
-        let bytes = match &self.body {
-            Body::Given(bytes) => bytes.clone(),
-            Body::Leaf(bytes) => bytes.open()?,
-            Body::Elements(nested) => nested.open()?.data,
-            Body::Copy(file) => file.open()?,
-            Body::Zeros => return Ok(Buf::default()),
+    pub fn open(&self) -> Result<Vec<Buf>> {
+        let pieces = match &self.body {
+            Body::Given(bytes) => vec![bytes.clone()],
+            Body::Leaf(bytes) => vec![bytes.open()?],
+            Body::Elements(nested) => vec![nested.open()?.data],
+            Body::Copy(file) => vec![file.open()?],
+            Body::Checked(file) => {
+                file.verify()?;
+                vec![file.open()?]
+            }
+            Body::Pieces(pieces) => pieces.clone(),
+            Body::Zeros => zeros(self.len),
         };
-        let found = bytes.as_ref().len() as u64;
+        let found = pieces.iter().fold(0, |n: u64, piece| n.saturating_add(piece.len() as u64));
         if found != self.len {
             let message = format!("expected {} bytes as before, found {found}", self.len);
             let place = Place::file(&self.path);
             return Err(Error::new(Kind::Conflict, codes::TRUNCATED_LEAF, place, message));
         }
-        Ok(bytes)
+        Ok(pieces)
+    }
+}
+
+/// So many zeros in pieces that share their memory.
+fn zeros(len: u64) -> Vec<Buf> {
+    let piece = Buf::from(vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(ZEROS)]);
+    let mut pieces = Vec::new();
+    let mut left = len;
+    while left > 0 {
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(ZEROS);
+        pieces.extend(piece.slice(..len));
+        left -= len as u64;
+    }
+    pieces
+}
+
+/// The name of a key's file or folder, without suffix.
+///
+/// # Errors
+/// What is wrong with a key that cannot be a name as it is.
+pub fn name_of(key: &str, collection: bool, names: KeyNames) -> Result<String, String> {
+    match names {
+        KeyNames::Encoded => Ok(names::encode(key).into_owned()),
+        KeyNames::Raw if names::is_safe(key, collection) => Ok(key.to_owned()),
+        KeyNames::Raw => Err(format!("expected a key that is one path component, found {key:?}")),
     }
 }
 
@@ -317,13 +354,9 @@ impl<'a> Planner<'a> {
             return self.refuse(folder, codes::RESERVED_KEY, message);
         }
         let collection = !matches!(node, Node::Leaf(_) | Node::NestedTensor(_));
-        let name = match self.options.key_names {
-            KeyNames::Encoded => names::encode(key).into_owned(),
-            KeyNames::Raw if names::is_safe(key, collection) => key.to_owned(),
-            KeyNames::Raw => {
-                let message = format!("expected a key that is one path component, found {key:?}");
-                return self.refuse(folder, codes::PATH_ESCAPE, message);
-            }
+        let name = match name_of(key, collection, self.options.key_names) {
+            Ok(name) => name,
+            Err(message) => return self.refuse(folder, codes::PATH_ESCAPE, message),
         };
         let take = |outputs: &mut Outputs, name: String| {
             outputs.take(key, name).map_err(|(code, message)| {

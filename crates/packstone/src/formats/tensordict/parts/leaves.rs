@@ -21,6 +21,8 @@ use crate::model::DType;
 pub struct Entry<'a> {
     /// The keys that lead there.
     pub key: Vec<String>,
+    /// The kind of node that holds it: `tensordict`, `lazy_stack`, `tensorclass`, ….
+    pub holder: &'static str,
     /// What it is.
     pub content: Content<'a>,
 }
@@ -46,11 +48,11 @@ pub enum Content<'a> {
 /// All entries below a node.
 pub fn leaves(node: &Node) -> Vec<Entry<'_>> {
     let mut out = Vec::new();
-    walk(node, &mut Vec::new(), &mut out);
+    walk(node, node.word(), &mut Vec::new(), &mut out);
     out
 }
 
-fn walk<'a>(node: &'a Node, key: &mut Vec<String>, out: &mut Vec<Entry<'a>>) {
+fn walk<'a>(node: &'a Node, holder: &'static str, key: &mut Vec<String>, out: &mut Vec<Entry<'a>>) {
     let content = match node {
         Node::Leaf(leaf) => Some(Content::Tensor(leaf)),
         Node::NestedTensor(nested) => Some(Content::Nested(nested)),
@@ -61,21 +63,23 @@ fn walk<'a>(node: &'a Node, key: &mut Vec<String>, out: &mut Vec<Entry<'a>>) {
         Node::Broken(_) => Some(Content::Broken(node)),
         _ => None,
     };
-    out.extend(content.map(|content| Entry { key: key.clone(), content }));
+    out.extend(content.map(|content| Entry { key: key.clone(), holder, content }));
     if let Node::TensorClass(class) = node {
         for (name, value) in &class.fields {
             let key = key.iter().chain([name]).cloned().collect();
-            out.push(Entry { key, content: Content::Value(value, &class.files) });
+            let content = Content::Value(value, &class.files);
+            out.push(Entry { key, holder: node.word(), content });
         }
         let opaque =
             !class.replaced && !class.fields.iter().any(|(_, v)| matches!(v, FieldValue::Pickled));
         if let Some(pickle) = class.files.pickle.as_ref().filter(|_| opaque) {
-            out.push(Entry { key: key.clone(), content: Content::Pickle(pickle) });
+            let content = Content::Pickle(pickle);
+            out.push(Entry { key: key.clone(), holder: node.word(), content });
         }
     }
     for (name, child) in node.children() {
         key.push(name.into_owned());
-        walk(child, key, out);
+        walk(child, node.word(), key, out);
         key.pop();
     }
 }

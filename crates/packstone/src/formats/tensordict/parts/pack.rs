@@ -13,13 +13,16 @@ use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packstone_container::zip::{EntryOptions, Method, Padding, Payload, WriteError, Writer};
-use packstone_io::{Buf, Draft, IoError, Kind, RelPath, RootMut};
+use packstone_io::{Draft, IoError, Kind, RelPath, Root, RootMut};
 
 use super::super::codes;
 use super::super::layout::{LEAF, META};
-use super::super::options::SaveOptions;
-use super::files::{Body, Files, OutFile};
+use super::super::options::{SaveOptions, TreeOptions, invalid};
+use super::super::reader::open_store;
+use super::files::{Files, OutFile};
 use super::save::{Saved, step};
+use super::transfer;
+use super::tree::Tree;
 use crate::error::{Error, Place, Result};
 use crate::exec::{Progress, for_each};
 
@@ -31,8 +34,25 @@ const MODE: u16 = 0o644;
 const TURN_FILES: usize = 256;
 /// And, but for a single larger one, no larger in sum.
 const TURN_BYTES: u64 = 64 << 20;
-/// Zeros are written in pieces of this size.
-const ZEROS: usize = 4 << 20;
+
+/// Packs the tree in `source`, a folder or another archive, as an archive at `path` below `root`; with `stray`, also
+/// files that no document names.
+///
+/// # Errors
+/// Those of reading the tree, of [`transfer::files`] and of [`write`]; then nothing has changed.
+pub fn pack(
+    source: Arc<dyn Root>,
+    root: &Arc<dyn RootMut>,
+    path: &RelPath,
+    stray: bool,
+    reading: &TreeOptions,
+    options: &SaveOptions,
+    progress: Option<&Arc<dyn Progress>>,
+) -> Result<Saved> {
+    let store = open_store(source, &reading.limits)?.store();
+    let tree = Tree::load(Arc::clone(&store), reading)?;
+    write(root, path, transfer::files(&store, &tree, stray)?, options, progress)
+}
 
 /// Writes files as an archive at `path`.
 ///
@@ -46,9 +66,8 @@ pub fn write(
     options: &SaveOptions,
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<Saved> {
-    if !options.replace && root.len(path).is_ok() {
-        let message = "expected no archive yet, found a file";
-        return Err(Error::new(Kind::Exists, "io/exists", Place::file(path), message));
+    if !options.replace {
+        refuse_existing(root.as_ref(), path)?;
     }
     let mut saved = Saved { files: files.files.len() as u64, bytes: 0, notes: files.notes };
     if let Some(progress) = progress {
@@ -64,6 +83,18 @@ pub fn write(
     }
     saved.bytes = packer.finish()?;
     Ok(saved)
+}
+
+/// Refuses a target that is there already.
+///
+/// # Errors
+/// `io/exists`.
+pub fn refuse_existing(root: &dyn Root, path: &RelPath) -> Result<()> {
+    if root.len(path).is_err() {
+        return Ok(());
+    }
+    let message = "expected no archive yet, found a file";
+    Err(Error::new(Kind::Exists, "io/exists", Place::file(path), message))
 }
 
 /// How many of `files` are worked on at once; at least one where there is one.
@@ -145,7 +176,7 @@ impl Packer {
     /// # Errors
     /// Those of reading the files; `Io`; those of `done`, which is told the bytes of each file.
     pub fn add(&mut self, files: &[OutFile], done: impl Fn(u64) -> Result<()>) -> Result<()> {
-        let opened = files.iter().map(opened).collect::<Result<Vec<_>>>()?;
+        let opened = files.iter().map(OutFile::open).collect::<Result<Vec<_>>>()?;
         let parts: Vec<Vec<&[u8]>> =
             opened.iter().map(|pieces| pieces.iter().map(AsRef::as_ref).collect()).collect();
         let entries: Vec<EntryOptions> =
@@ -198,22 +229,6 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The bytes of a file in pieces.
-fn opened(file: &OutFile) -> Result<Vec<Buf>> {
-    if !matches!(file.body, Body::Zeros) {
-        return Ok(vec![file.open()?]);
-    }
-    let piece = Buf::from(vec![0; ZEROS]);
-    let mut pieces = Vec::new();
-    let mut left = file.len;
-    while left > 0 {
-        let len = usize::try_from(left).unwrap_or(usize::MAX).min(ZEROS);
-        pieces.extend(piece.slice(..len));
-        left -= len as u64;
-    }
-    Ok(pieces)
-}
-
 fn fault(error: WriteError, name: Option<&str>) -> Error {
     let place = name.map_or_else(Place::default, Place::file);
     match error {
@@ -221,9 +236,9 @@ fn fault(error: WriteError, name: Option<&str>) -> Error {
             Ok(error) => error.into(),
             Err(error) => Error::new(Kind::Io, "io/fault", place, error.to_string()),
         },
-        WriteError::Unsupported(method) => super::super::options::invalid(format!(
-            "expected a compression that is written, found {method}"
-        )),
+        WriteError::Unsupported(method) => {
+            invalid(format!("expected a compression that is written, found {method}"))
+        }
         WriteError::NameLength { .. } => {
             Error::new(Kind::Invalid, codes::NAME_TOO_LONG, place, error.to_string())
         }

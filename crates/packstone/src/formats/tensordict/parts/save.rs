@@ -76,7 +76,7 @@ pub fn write(
         for_each(&placed, threads, put)?;
     }
     let document = match document {
-        Some(file) => file.open()?,
+        Some(file) => file.open()?.into_iter().next().unwrap_or_default(),
         None => return Ok(saved),
     };
     stage.finish(&document)?;
@@ -88,7 +88,14 @@ fn put(root: &dyn RootMut, path: &RelPath, file: &OutFile) -> Result<()> {
         root.create(path, b"")?;
         return Ok(root.edit(path)?.set_len(file.len)?);
     }
-    Ok(root.create(path, &file.open()?)?)
+    match file.open()?.as_slice() {
+        [whole] => Ok(root.create(path, whole)?),
+        pieces => {
+            let mut draft = root.draft(path)?;
+            pieces.iter().try_for_each(|piece| draft.write(piece))?;
+            Ok(draft.publish()?)
+        }
+    }
 }
 
 /// Tells that bytes are written, and hears whether to stop.
