@@ -40,7 +40,7 @@ pub(crate) fn measure(request: &Request) -> Result<()> {
 /// `memcpy` of batches of 256 rows, `rowcopy` of the rows of random gathers, `crc32` of all leaves.
 fn base(request: &Request) -> Result<()> {
     let tree = tree(&request.path)?;
-    let leaves = tree.leaves().iter().map(|leaf| leaf.open()).collect::<Result<Vec<Buf>>>()?;
+    let leaves = tree.entries().iter().map(|leaf| leaf.open()).collect::<Result<Vec<Buf>>>()?;
     if request.wants("pack") || request.wants("unpack") {
         request.base("crc32", crate::base::total(&leaves), &leaves, || {
             |bytes: &Buf| {
@@ -101,7 +101,7 @@ fn open(request: &Request) -> Result<Done> {
 /// Opening, and copying every leaf out.
 fn read(request: &Request) -> Result<Done> {
     let tree = tree(&request.path)?;
-    let leaves = tree.leaves();
+    let leaves = tree.entries();
     let copies = leaves.iter().map(|leaf| Ok(leaf.open()?.to_vec())).collect::<Result<Vec<_>>>()?;
     let bytes = copies.iter().map(|copy| copy.len() as u64).sum();
     Ok(Done { samples: copies.len() as u64, bytes, seconds: None })

@@ -251,6 +251,19 @@ pub trait Collection: Send + Sync {
     ) -> Result<Batch> {
         self.read(shard, fields, context)?.select(rows)
     }
+
+    /// The samples at `indices`, in that order, where the format has rows at hand and need not go through shards.
+    ///
+    /// # Errors
+    /// As for [`Collection::read`].
+    fn read_at(
+        &self,
+        _indices: &[u64],
+        _fields: Option<&[usize]>,
+        _context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        Ok(None)
+    }
 }
 
 /// A shard as its dataset lists it: the unit in which samples are read.

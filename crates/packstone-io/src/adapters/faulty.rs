@@ -172,13 +172,6 @@ impl Journal for FaultyFile<dyn Journal> {
     }
 }
 
-impl Journal for FaultyFile<dyn Journal> {
-    fn append(&mut self, entry: &[u8]) -> Result<(), IoError> {
-        self.purse.step("append to", &self.path)?;
-        self.inner.append(entry)
-    }
-}
-
 impl Scratch for FaultyFile<dyn Scratch> {
     fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
         self.purse.step("write", &self.path)?;

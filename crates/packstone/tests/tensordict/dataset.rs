@@ -291,7 +291,7 @@ fn a_number_alone_keeps_nobody_busy() {
 fn leaves_are_listed_as_they_are_stored() {
     let dataset = open(root(&case("everything"))).unwrap();
     let listed: Vec<_> =
-        dataset.entries().iter().map(|leaf| Value::Object(leaf.to_json()).to_string()).collect();
+        dataset.leaves().iter().map(|leaf| Value::Object(leaf.to_json()).to_string()).collect();
     assert_eq!(
         listed,
         [
@@ -309,67 +309,14 @@ fn leaves_are_listed_as_they_are_stored() {
         ]
     );
     let bytes: usize =
-        dataset.entries().iter().filter_map(|leaf| leaf.open().ok()).map(|b| b.len()).sum();
+        dataset.leaves().iter().filter_map(|leaf| leaf.open().ok()).map(|b| b.len()).sum();
     assert_eq!(bytes, 30 + 28 + 16 + 4 + 8 + 16);
     let pickled = open(root(&case("non_tensor_pickle"))).unwrap();
-    let leaves = pickled.entries();
+    let leaves = pickled.leaves();
     let date = leaves.iter().find(|leaf| leaf.key == ["date"]).unwrap();
     assert_eq!(
         (date.word(), date.nbytes(), date.file().as_deref()),
         ("non_tensor", Some(53), Some("date/other.pickle"))
     );
     assert_eq!(date.open().unwrap().len(), 53);
-}
-
-#[test]
-fn a_tree_is_outlined_and_its_leaves_are_told_with_their_sums() {
-    let dataset = open(root(&case("everything"))).unwrap();
-    let outline = dataset.outline().unwrap().unwrap();
-    let mut lines = Vec::new();
-    let walked: Result<(), ()> = outline.walk(&mut |lead, node| {
-        lines.push(format!(
-            "{lead}{} {} {}",
-            node.name,
-            node.kind,
-            Value::Object(node.facts.clone())
-        ));
-        Ok(())
-    });
-    walked.unwrap();
-    assert_eq!(
-        lines,
-        [
-            r#" TensorDict {"batch_size":[2],"names":["b"]}"#,
-            r#"├── img uint8 {"shape":[2,5,3]}"#,
-            r#"├── nt nested float32 {"parts":2,"dimensions":2}"#,
-            r#"├── empty float32 {"shape":[2,0]}"#,
-            r#"├── nest TensorDict {"batch_size":[2],"names":["b"]}"#,
-            r#"│   ├── k/1 int64 {"shape":[2]}"#,
-            r#"│   └── txt NonTensorData {"batch_size":[2],"value":"inner"}"#,
-            r#"├── stack NonTensorStack {"batch_size":[2],"values":["a","b"]}"#,
-            r#"├── lazy LazyStackedTensorDict {"batch_size":[2],"stack_dim":0,"stack_dim_name":"b"}"#,
-            r#"│   ├── 0 TensorDict {"batch_size":[]}"#,
-            r#"│   │   └── v float32 {"shape":[1]}"#,
-            r#"│   └── 1 TensorDict {"batch_size":[]}"#,
-            r#"│       └── v float32 {"shape":[2]}"#,
-            r#"├── tc Point {"batch_size":[2]}"#,
-            r#"│   ├── x float32 {"shape":[2,2]}"#,
-            r#"│   └── label NonTensorData {"batch_size":[2],"value":"z"}"#,
-            r#"└── none NonTensorData {"batch_size":[2],"value":null}"#,
-        ]
-    );
-    let leaves: Vec<_> = dataset.leaves().unwrap().map(Result::unwrap).collect();
-    assert_eq!(leaves.len(), 11);
-    let text = |leaf: usize, name: &str| leaves[leaf].get(name).map(Value::to_string);
-    let sum = "\"350a104a7dee7439a7e0b5e96a5487e8a665be5b05fcb17118dd43fa5b052dd2\"";
-    assert_eq!(text(0, "sha256").as_deref(), Some(sum));
-    assert_eq!(text(1, "sizes").as_deref(), Some("[[2,2],[1,3]]"));
-    let pickled = open(root(&case("non_tensor_pickle"))).unwrap();
-    let leaves: Vec<_> = pickled.leaves().unwrap().map(Result::unwrap).collect();
-    let find = |key: &str| {
-        leaves.iter().find(|l| l.get("key").unwrap().to_string() == format!("[\"{key}\"]")).unwrap()
-    };
-    assert_eq!(find("date").get("globals").unwrap().to_string(), "[\"datetime.date\"]");
-    assert!(find("bytes").get("plain").is_none());
-    assert_eq!(find("np_float_is_json").get("value").unwrap().to_string(), "2.5");
 }

@@ -365,4 +365,18 @@ impl Collection for Rowwise {
         }
         self.columns(Rows::Listed(shard.first, rows), fields, context)
     }
+
+    fn read_at(
+        &self,
+        indices: &[u64],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        let rows: Option<Vec<usize>> =
+            indices.iter().map(|index| usize::try_from(*index).ok()).collect();
+        match rows.filter(|_| indices.iter().all(|index| *index < self.len)) {
+            Some(rows) => self.columns(Rows::Listed(0, &rows), fields, context).map(Some),
+            None => Ok(None),
+        }
+    }
 }
