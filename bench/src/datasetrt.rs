@@ -42,8 +42,9 @@ pub(crate) fn measure(request: &Request) -> Result<()> {
     request.figure("shuffled-1", &[1], |threads| shuffled(request, threads))?;
     request.figure("shuffled-2", &[2], |threads| shuffled(request, threads))?;
     request.figure("open", &[0], |_| {
-        let samples = data(request)?.len();
-        Ok(Done { samples, ..Done::default() })
+        let start = Instant::now();
+        let data = data(request)?;
+        Ok(Done { samples: data.len(), ..Done::default() }.since(start))
     })?;
     request.memory("open-memory", || data(request))?;
     request.figure("table", &[0], |_| table(request))?;

@@ -7,10 +7,11 @@ use std::time::Instant;
 use packstone::format::{Collection, ReadContext};
 use packstone::formats::tensordict::options::{SaveOptions, TreeOptions};
 use packstone::formats::tensordict::parts::files::Files;
-use packstone::formats::tensordict::parts::{pack, save};
-use packstone::formats::tensordict::reader::TensorDictDataset;
+use packstone::formats::tensordict::parts::unpack::unpack;
+use packstone::formats::tensordict::parts::{pack, save, transfer};
+use packstone::formats::tensordict::reader::{TensorDictDataset, open_store};
 use packstone::ops::{Scan, gather};
-use packstone::{LocalRoot, RelPath, Result, RootMut, site};
+use packstone::{Limits, LocalRoot, RelPath, Result, RootMut, site};
 use packstone_container::digest::crc32;
 use packstone_io::{AlignedBuf, Buf};
 
@@ -29,12 +30,9 @@ pub(crate) fn measure(request: &Request) -> Result<()> {
     request.figure("gather", &[0], |_| gathers(request))?;
     request.figure("batches", MODES, |threads| batches(request, threads))?;
     request.figure("views", &[0], |_| views(request))?;
-    request.figure("write", &[0, 2], |threads| match request.stored.as_str() {
-        "tdz" => to_archive(request, threads),
-        _ => to_folder(request, threads),
-    })?;
-    request.figure("pack", &[0, 2], |threads| to_archive(request, threads))?;
-    request.figure("unpack", &[0, 2], |threads| to_folder(request, threads))
+    request.figure("write", &[0, 2], |threads| write(request, threads))?;
+    request.figure("pack", &[0, 2], |threads| packing(request, threads))?;
+    request.figure("unpack", &[0, 2], |threads| unpacking(request, threads))
 }
 
 /// `memcpy` of batches of 256 rows, `rowcopy` of the rows of random gathers, `crc32` of all leaves.
@@ -94,17 +92,20 @@ fn data(path: &Path) -> Result<Arc<dyn Collection>> {
 
 /// Opening: every leaf is there to be used afterwards.
 fn open(request: &Request) -> Result<Done> {
+    let start = Instant::now();
     let data = data(&request.path)?;
-    Ok(Done { samples: data.schema().fields.len() as u64, ..Done::default() })
+    // Giving it up again is not measured.
+    Ok(Done { samples: data.schema().fields.len() as u64, ..Done::default() }.since(start))
 }
 
 /// Opening, and copying every leaf out.
 fn read(request: &Request) -> Result<Done> {
+    let start = Instant::now();
     let tree = tree(&request.path)?;
     let leaves = tree.entries();
     let copies = leaves.iter().map(|leaf| Ok(leaf.open()?.to_vec())).collect::<Result<Vec<_>>>()?;
     let bytes = copies.iter().map(|copy| copy.len() as u64).sum();
-    Ok(Done { samples: copies.len() as u64, bytes, seconds: None })
+    Ok(Done { samples: copies.len() as u64, bytes, seconds: None }.since(start))
 }
 
 /// Rows from all over the save, copied into dense arrays.
@@ -151,27 +152,46 @@ fn views(request: &Request) -> Result<Done> {
     Ok(done.since(start))
 }
 
-/// Saving as an archive what lies mapped.
-fn to_archive(request: &Request, threads: usize) -> Result<Done> {
+/// Saving again what lies mapped, as what it is.
+fn write(request: &Request, threads: usize) -> Result<Done> {
     let temp = request.scratch()?;
-    let start = Instant::now();
-    let root: Arc<dyn RootMut> = Arc::new(LocalRoot::open(temp.path())?);
     let tree = tree(&request.path)?;
+    let start = Instant::now();
     let options = SaveOptions::default().with_threads(threads);
     let files = Files::of(&tree.tree().root, &options)?;
-    let name = RelPath::new("new.tdz").unwrap_or_default();
-    let saved = pack::write(&root, &name, files, &options, None)?;
+    let root = new_root(temp.path())?;
+    let saved = match request.stored.as_str() {
+        "tdz" => pack::write(&root, &name("new.tdz"), files, &options, None)?,
+        _ => save::write(&root, &name("new"), files, &options, None)?,
+    };
     Ok(Done { samples: 1, bytes: saved.bytes, seconds: None }.since(start))
 }
 
-/// Saving as a folder what lies mapped.
-fn to_folder(request: &Request, threads: usize) -> Result<Done> {
+/// Making an archive of a folder, uncompressed.
+fn packing(request: &Request, threads: usize) -> Result<Done> {
     let temp = request.scratch()?;
     let start = Instant::now();
-    let root: Arc<dyn RootMut> = Arc::new(LocalRoot::open(temp.path())?);
-    let tree = tree(&request.path)?;
     let options = SaveOptions::default().with_threads(threads);
-    let saved =
-        save::save(&root, &RelPath::new("new").unwrap_or_default(), &tree.tree().root, &options)?;
+    let store = open_store(site::root(&request.path)?, &Limits::default())?.store();
+    let (root, files) = (new_root(temp.path())?, transfer::all(&store)?);
+    let saved = pack::write(&root, &name("new.tdz"), files, &options, None)?;
     Ok(Done { samples: 1, bytes: saved.bytes, seconds: None }.since(start))
+}
+
+/// Making a folder of an archive.
+fn unpacking(request: &Request, threads: usize) -> Result<Done> {
+    let temp = request.scratch()?;
+    let start = Instant::now();
+    let options = SaveOptions::default().with_threads(threads);
+    let (source, root) = (site::root(&request.path)?, new_root(temp.path())?);
+    let saved = unpack(source, &root, &name("new"), &Limits::default(), &options, None)?;
+    Ok(Done { samples: 1, bytes: saved.bytes, seconds: None }.since(start))
+}
+
+fn new_root(folder: &Path) -> Result<Arc<dyn RootMut>> {
+    Ok(Arc::new(LocalRoot::open(folder)?))
+}
+
+fn name(name: &str) -> RelPath {
+    RelPath::new(name).unwrap_or_default()
 }
