@@ -99,6 +99,8 @@ pub struct TensorDictDataset {
     /// The fields of all collections, where packstone wrote them.
     declared: Option<Vec<Field>>,
     schema: Arc<Schema>,
+    /// The first collection, which the schema is of.
+    first: Option<Arc<Rowwise>>,
     limits: Limits,
 }
 
@@ -124,9 +126,12 @@ impl TensorDictDataset {
         };
         let (tree, limits) = (Arc::new(tree), options.limits);
         let schema = Arc::new(Schema::new(declared.clone().unwrap_or_default()));
-        let mut dataset = Self { info, store, tree, names, declared, schema, limits };
-        if let Some((first, _)) = dataset.names.first() {
-            dataset.schema = Arc::clone(dataset.open_collection(first)?.schema());
+        let first = None;
+        let mut dataset = Self { info, store, tree, names, declared, schema, first, limits };
+        if let Some((name, _)) = dataset.names.first() {
+            let first = Arc::new(dataset.open_collection(name)?);
+            dataset.schema = Arc::clone(first.schema());
+            dataset.first = Some(first);
         }
         Ok(dataset)
     }
@@ -215,7 +220,10 @@ impl Dataset for TensorDictDataset {
     }
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
-        Ok(Arc::new(self.open_collection(name)?))
+        match &self.first {
+            Some(first) if first.name == name => Ok(Arc::clone(first) as Arc<dyn Collection>),
+            _ => Ok(Arc::new(self.open_collection(name)?)),
+        }
     }
 }
 
