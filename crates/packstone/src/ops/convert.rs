@@ -230,7 +230,12 @@ pub fn convert(
     if let Some(whole) = whole.as_ref().and_then(|whole| whole.rewriter()) {
         for collection in collections.into_iter().filter(|_| options.proof) {
             let how = DigestOptions { threads: options.threads, limits: options.limits };
-            sources.push(digest_metered(collection, &how, &mut meter)?);
+            match digest_metered(collection, &how, &mut meter) {
+                Ok(digest) => sources.push(digest),
+                // What samples cannot show has no digest; it is copied all the same.
+                Err(error) if error.kind() == Kind::Unsupported => {}
+                Err(error) => return Err(error),
+            }
         }
         report.written = whole.rewrite(&target, &options.options, progress)?;
     } else {
