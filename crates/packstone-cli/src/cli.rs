@@ -9,7 +9,7 @@ use packstone::{Error, Kind};
 
 use crate::commands::{
     bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man, merge,
-    repair, verify,
+    pack, refresh, repair, unpack, verify,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::hints;
@@ -40,6 +40,9 @@ enum Command {
     Convert(convert::Args),
     Merge(merge::Args),
     Repair(repair::Args),
+    Pack(pack::Args),
+    Unpack(unpack::Args),
+    Refresh(refresh::Args),
     Digest(digest::Args),
     Diff(diff::Args),
     Bench(bench::Args),
@@ -84,6 +87,9 @@ fn command(command: &Command, out: &mut Out) -> Outcome {
         Command::Convert(args) => convert::run(args, out),
         Command::Merge(args) => merge::run(args, out),
         Command::Repair(args) => repair::run(args, out),
+        Command::Pack(args) => pack::run(args, out),
+        Command::Unpack(args) => unpack::run(args, out),
+        Command::Refresh(args) => refresh::run(args, out),
         Command::Digest(args) => digest::run(args, out),
         Command::Diff(args) => diff::run(args, out),
         Command::Bench(args) => bench::run(args, out),

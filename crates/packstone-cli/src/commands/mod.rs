@@ -12,5 +12,8 @@ pub(crate) mod head;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod merge;
+pub(crate) mod pack;
+pub(crate) mod refresh;
 pub(crate) mod repair;
+pub(crate) mod unpack;
 pub(crate) mod verify;

@@ -4,6 +4,7 @@
 mod documented;
 mod failures;
 mod help;
+mod packing;
 mod reading;
 mod support;
 mod terminal;

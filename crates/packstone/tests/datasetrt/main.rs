@@ -23,7 +23,9 @@ mod open_files;
 mod reading;
 mod refusals;
 mod runtime;
+mod runtime_bundle;
 mod runtime_kit;
+mod runtime_reading;
 #[path = "../sampling/golden.rs"]
 #[allow(dead_code, reason = "the tests of sampling use all of it")]
 mod sequences;

@@ -622,7 +622,7 @@ fn leftovers_of_killed_writers_are_removed() {
     assert_eq!(report.removed.len(), 2);
     assert_eq!(content(&x), want);
     // Not while somebody is at work.
-    let _held = root.lock(Duration::ZERO).unwrap();
+    let _held = root.lock(Duration::from_secs(10)).unwrap();
     let error: Error = TensorDict.repair(root.clone(), &RepairOptions::default()).unwrap_err();
     assert_eq!(error.kind(), Kind::Conflict);
 }

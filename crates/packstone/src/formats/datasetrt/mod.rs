@@ -94,7 +94,8 @@ impl Format for DatasetRt {
 
     fn holds(&self, _plan: &Plan, options: &Object) -> Result<Holds> {
         WriterOptions::default().with(options)?;
-        Ok(Holds { empty_collections: false, ..Holds::ALL })
+        let collection_name = |name: &str| check_name(name).is_ok();
+        Ok(Holds { empty_collections: false, collection_name, ..Holds::ALL })
     }
 
     fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity> {

@@ -16,6 +16,10 @@ use packstone_io::{Draft, EntryKind, IoError, Kind, RelPath, RootMut, TEMPORARY}
 use super::super::layout::META;
 use crate::error::{Error, Place, Result};
 
+/// How long to wait for somebody else who writes to the same place; a process that was just started by this one may hold
+/// a lock for a moment.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// A tree in the making.
 pub struct Stage {
     root: Arc<dyn RootMut>,
@@ -43,7 +47,7 @@ impl Stage {
         let (mut old, mut lock, mut base) = (false, None, RelPath::root());
         match at.parent() {
             None => {
-                lock = Some(root.lock(Duration::ZERO)?);
+                lock = Some(root.lock(PATIENCE)?);
                 in_place(root.as_ref())?;
             }
             Some(parent) => {
