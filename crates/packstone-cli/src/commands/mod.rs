@@ -13,4 +13,5 @@ pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod repair;
+pub(crate) mod select;
 pub(crate) mod verify;
