@@ -9,7 +9,7 @@ use packstone::{Error, Kind};
 
 use crate::commands::{
     bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man, merge,
-    repair, select, verify,
+    migrate, repair, select, verify,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::hints;
@@ -40,6 +40,7 @@ enum Command {
     Verify(verify::Args),
     Convert(convert::Args),
     Merge(merge::Args),
+    Migrate(migrate::Args),
     Repair(repair::Args),
     Digest(digest::Args),
     Diff(diff::Args),
@@ -85,6 +86,7 @@ fn command(command: &Command, out: &mut Out) -> Outcome {
         Command::Verify(args) => verify::run(args, out),
         Command::Convert(args) => convert::run(args, out),
         Command::Merge(args) => merge::run(args, out),
+        Command::Migrate(args) => migrate::run(args, out),
         Command::Repair(args) => repair::run(args, out),
         Command::Digest(args) => digest::run(args, out),
         Command::Diff(args) => diff::run(args, out),

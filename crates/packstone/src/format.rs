@@ -278,6 +278,11 @@ pub trait Collection: Send + Sync {
         Ok(None)
     }
 
+    /// The bytes that the samples of a shard take where they are stored, if that is less than its whole file.
+    fn stored_bytes(&self, _shard: &ShardRef) -> Option<u64> {
+        None
+    }
+
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
 

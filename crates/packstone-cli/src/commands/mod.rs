@@ -12,6 +12,7 @@ pub(crate) mod head;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod merge;
+pub(crate) mod migrate;
 pub(crate) mod repair;
 pub(crate) mod select;
 pub(crate) mod verify;

@@ -30,6 +30,8 @@ use crate::model::Schema;
 
 /// The collection of a list of caches.
 pub const ALL: &str = "all";
+/// The member of a manifest with the metadata columns.
+const COLUMNS: &str = "metadata_schema";
 
 /// True where `folder` holds parts of a cache, complete or not.
 ///
@@ -146,7 +148,11 @@ impl DatasetRtDataset {
             about.insert("sample_count", cache.samples());
             Value::Object(about)
         });
-        let native = Object::from_iter([("caches", Value::Array(about.collect()))]);
+        let mut native = Object::from_iter([("caches", Value::Array(about.collect()))]);
+        let first = joint.caches().first().map(|cache| &cache.manifest.contents().document);
+        if let Some(columns) = first.and_then(|document| document.get(COLUMNS)) {
+            native.insert(COLUMNS, columns.clone());
+        }
         let carried = joint.caches().first().and_then(|cache| cache.descriptor.carried.clone());
         Ok(Self::of(native, Arc::clone(joint.schema()), carried, DatasetKind::Joint(joint)))
     }

@@ -272,6 +272,10 @@ impl Collection for Decoded {
         if self.about.is_some() { Ok(None) } else { self.inner.table() }
     }
 
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        self.inner.stored_bytes(shard)
+    }
+
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         self.inner.shards(from)
     }

@@ -227,6 +227,13 @@ impl Collection for Joint {
         sample_table(self).map(Some)
     }
 
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        let run = shard.detail.downcast_ref::<Run>()?;
+        let index = self.0.caches.get(run.cache)?.index();
+        let rows = run.first..run.first.saturating_add(shard.rows);
+        Some(rows.filter_map(|row| index.row(row)).fold(0, |sum, row| sum.saturating_add(row.len)))
+    }
+
     fn shard_count(&self) -> u64 {
         self.0.runs.last().copied().unwrap_or(0)
     }

@@ -310,6 +310,17 @@ impl Collection for SelectedCollection {
         Ok(Some(SampleTable { table, ..whole }))
     }
 
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        let position = |id: Identity| self.0.joint.position(id.cache_id, id.sample_id).ok();
+        let record = |row| {
+            let (cache, sample) =
+                self.0.joint.locate(position(self.0.view.identity(row)?)?).ok()?;
+            cache.index().row(sample)
+        };
+        let rows = self.rows_of(shard).filter_map(record);
+        Some(rows.fold(0, |sum, row| sum.saturating_add(row.len)))
+    }
+
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let first = match from < self.len() {
             true => self.0.starts.partition_point(|start| *start <= from).saturating_sub(1),
