@@ -144,7 +144,7 @@ impl Plan<'_> {
             if !dict.batch_size.is_empty() {
                 return self.refuse("expected no batch dimensions above, found some");
             }
-            folder = self.folder_of(&folder, key)?;
+            folder = folder_of(self.root, &folder, key)?;
             let found = dict.entries.iter_mut().find(|(name, _)| name == key);
             match found {
                 Some((_, child)) => node = child,
@@ -239,7 +239,7 @@ impl Plan<'_> {
                 (Node::Leaf(old), Node::Leaf(more)) => self.leaf(folder, key, old, more)?,
                 (Node::NestedTensor(old), Node::NestedTensor(more)) => self.nested(old, more)?,
                 (node, more) => {
-                    let inner = self.folder_of(folder, key)?;
+                    let inner = folder_of(self.root, folder, key)?;
                     self.node(&inner, node, more)?;
                 }
             }
@@ -247,15 +247,6 @@ impl Plan<'_> {
         }
         old.batch_size = batch;
         Ok(())
-    }
-
-    /// The folder of a key, under its encoded name or, in older saves, the key itself.
-    fn folder_of(&self, folder: &RelPath, key: &str) -> Result<RelPath> {
-        let encoded = below(folder, &names::encode(key))?;
-        match below(&encoded, META).map(|meta| self.root.len(&meta).is_ok()) {
-            Ok(false) if names::is_safe(key, true) => below(folder, key),
-            _ => Ok(encoded),
-        }
     }
 
     fn leaf(&mut self, folder: &RelPath, key: &str, old: &mut Leaf, more: &Leaf) -> Result<()> {
@@ -348,7 +339,23 @@ fn equal(one: &FieldValue, other: &FieldValue) -> bool {
     }
 }
 
-fn below(folder: &RelPath, name: &str) -> Result<RelPath> {
+/// The folder of a key, under its encoded name or, in older saves, the key itself.
+///
+/// # Errors
+/// `path_escape`.
+pub fn folder_of(root: &dyn RootMut, folder: &RelPath, key: &str) -> Result<RelPath> {
+    let encoded = below(folder, &names::encode(key))?;
+    match below(&encoded, META).map(|meta| root.len(&meta).is_ok()) {
+        Ok(false) if names::is_safe(key, true) => below(folder, key),
+        _ => Ok(encoded),
+    }
+}
+
+/// A name below a folder.
+///
+/// # Errors
+/// `path_escape`.
+pub fn below(folder: &RelPath, name: &str) -> Result<RelPath> {
     RelPath::new(&format!("./{folder}/{name}")).map_err(|why| {
         Error::new(Kind::Denied, codes::PATH_ESCAPE, Place::file(name), why.to_string())
     })
