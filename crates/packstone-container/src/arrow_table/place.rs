@@ -3,6 +3,35 @@
 use super::column::{Cell, ColumnKind};
 use super::read::Buffers;
 
+/// How the values of a column are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    /// As the kind has it, texts with ends of 32 bits.
+    Plain(ColumnKind),
+    /// Numbers of half the width.
+    Half(ColumnKind),
+    /// Texts with ends of 64 bits.
+    LargeUtf8,
+}
+
+impl Stored {
+    /// What the values are.
+    pub(super) fn kind(self) -> ColumnKind {
+        match self {
+            Self::Plain(kind) | Self::Half(kind) => kind,
+            Self::LargeUtf8 => ColumnKind::Utf8,
+        }
+    }
+
+    /// Bytes of a number, or of the end of a text.
+    fn width(self) -> u64 {
+        match self {
+            Self::Half(_) | Self::Plain(ColumnKind::Utf8) => 4,
+            _ => 8,
+        }
+    }
+}
+
 /// A record batch.
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
@@ -30,7 +59,7 @@ impl Place {
     /// Takes the buffers of a column; they hold all that `rows` rows need.
     pub(super) fn read(
         buffers: &mut Buffers<'_>,
-        kind: ColumnKind,
+        stored: Stored,
         rows: u64,
         nulls: u64,
     ) -> Result<Self, String> {
@@ -46,15 +75,15 @@ impl Place {
             found => Some(enough("validity", found, Some(bits))?),
         };
         let found = buffers.take()?;
-        let (values, texts) = match kind {
+        let (values, texts) = match stored.kind() {
             ColumnKind::Bool => (enough("bits", found, Some(bits))?, (0, 0)),
             ColumnKind::Int64 | ColumnKind::UInt64 | ColumnKind::Float64 => {
-                (enough("numbers", found, rows.checked_mul(8))?, (0, 0))
+                (enough("numbers", found, rows.checked_mul(stored.width()))?, (0, 0))
             }
             ColumnKind::Utf8 => {
                 // No rows need no ends.
                 let need = if rows == 0 { Some(0) } else { rows.checked_add(1) };
-                let need = need.and_then(|n| n.checked_mul(4));
+                let need = need.and_then(|n| n.checked_mul(stored.width()));
                 (enough("ends of texts", found, need)?, buffers.take()?)
             }
         };
@@ -62,33 +91,49 @@ impl Place {
     }
 
     /// The value in a row of the batch; `None` where a text is not one, or lies outside of its buffer.
-    pub(super) fn cell<'b>(&self, bytes: &'b [u8], kind: ColumnKind, row: u64) -> Option<Cell<'b>> {
+    pub(super) fn cell<'b>(&self, bytes: &'b [u8], stored: Stored, row: u64) -> Option<Cell<'b>> {
         let row = usize::try_from(row).ok()?;
         if let Some(validity) = self.validity.filter(|_| self.nulls > 0)
             && !bit(bytes, validity, row)?
         {
             return Some(Cell::Null);
         }
-        let number = || {
-            let at = row.checked_mul(8)?.checked_add(self.values)?;
-            bytes.get(at..)?.first_chunk::<8>().copied()
-        };
-        Some(match kind {
-            ColumnKind::Bool => Cell::Bool(bit(bytes, self.values, row)?),
-            ColumnKind::Int64 => Cell::Int64(i64::from_le_bytes(number()?)),
-            ColumnKind::UInt64 => Cell::UInt64(u64::from_le_bytes(number()?)),
-            ColumnKind::Float64 => Cell::Float64(f64::from_le_bytes(number()?)),
-            ColumnKind::Utf8 => Cell::Utf8(self.text(bytes, row)?),
+        Some(match stored {
+            Stored::Plain(ColumnKind::Bool) => Cell::Bool(bit(bytes, self.values, row)?),
+            Stored::Plain(ColumnKind::Int64) => {
+                Cell::Int64(i64::from_le_bytes(self.number(bytes, row)?))
+            }
+            Stored::Plain(ColumnKind::UInt64) => {
+                Cell::UInt64(u64::from_le_bytes(self.number(bytes, row)?))
+            }
+            Stored::Plain(ColumnKind::Float64) => {
+                Cell::Float64(f64::from_le_bytes(self.number(bytes, row)?))
+            }
+            Stored::Half(ColumnKind::Int64) => {
+                Cell::Int64(i32::from_le_bytes(self.number(bytes, row)?).into())
+            }
+            Stored::Half(ColumnKind::UInt64) => {
+                Cell::UInt64(u32::from_le_bytes(self.number(bytes, row)?).into())
+            }
+            Stored::Half(_) => Cell::Float64(f32::from_le_bytes(self.number(bytes, row)?).into()),
+            Stored::Plain(ColumnKind::Utf8) => {
+                let end = |row| usize::try_from(i32::from_le_bytes(self.number(bytes, row)?)).ok();
+                Cell::Utf8(self.text(bytes, end(row)?, end(row.checked_add(1)?)?)?)
+            }
+            Stored::LargeUtf8 => {
+                let end = |row| usize::try_from(i64::from_le_bytes(self.number(bytes, row)?)).ok();
+                Cell::Utf8(self.text(bytes, end(row)?, end(row.checked_add(1)?)?)?)
+            }
         })
     }
 
-    fn text<'b>(&self, bytes: &'b [u8], row: usize) -> Option<&'b str> {
-        let end = |row: usize| {
-            let at = row.checked_mul(4)?.checked_add(self.values)?;
-            let end = i32::from_le_bytes(*bytes.get(at..)?.first_chunk::<4>()?);
-            usize::try_from(end).ok()
-        };
-        let (start, end) = (end(row)?, end(row.checked_add(1)?)?);
+    /// The bytes of the number in a row, or of the end of a text.
+    fn number<const N: usize>(&self, bytes: &[u8], row: usize) -> Option<[u8; N]> {
+        let at = row.checked_mul(N)?.checked_add(self.values)?;
+        bytes.get(at..)?.first_chunk::<N>().copied()
+    }
+
+    fn text<'b>(&self, bytes: &'b [u8], start: usize, end: usize) -> Option<&'b str> {
         let (base, len) = self.texts;
         if start > end || end > len {
             return None;

@@ -9,13 +9,13 @@
 //! Columns stay where they are in the bytes, which may be a map: opening a file costs what its footer and the messages
 //! of its batches hold. A value is checked when it is asked for. Accepted are any number of batches, absent validity,
 //! metadata versions 4 and 5, and metadata of schema and fields, which are ignored. The stream format, compressed
-//! buffers, dictionaries, big-endian data and other types are refused by name.
+//! buffers, dictionaries, big-endian data and other types are refused by name; [`ArrowFile::read_wider`] takes some of them.
 
 use packstone_io::Buf;
 
 use super::column::{Cell, Column, ColumnKind};
 use super::flat::{Elements, Flat};
-use super::place::{Batch, Place};
+use super::place::{Batch, Place, Stored};
 use super::table::Table;
 use super::{ArrowError, MAGIC};
 
@@ -35,6 +35,7 @@ pub struct ArrowField {
 pub struct ArrowFile {
     bytes: Buf,
     fields: Vec<ArrowField>,
+    stored: Vec<Stored>,
     batches: Vec<Batch>,
     rows: u64,
 }
@@ -45,15 +46,27 @@ impl ArrowFile {
     /// # Errors
     /// [`ArrowError`]: the bytes are cut or contradict themselves, or hold something that is refused.
     pub fn read(bytes: Buf) -> Result<Self, ArrowError> {
+        Self::find(bytes, false)
+    }
+
+    /// As [`ArrowFile::read`], and with columns of other types whose values all fit a kind: 32-bit numbers, and texts with
+    /// ends of 64 bits.
+    ///
+    /// # Errors
+    /// As for [`ArrowFile::read`].
+    pub fn read_wider(bytes: Buf) -> Result<Self, ArrowError> {
+        Self::find(bytes, true)
+    }
+
+    fn find(bytes: Buf, wider: bool) -> Result<Self, ArrowError> {
         let footer = footer(&bytes)?;
         version(footer.i16(0, "the footer's version")?)?;
         if footer.elements(2, BLOCK, "the dictionaries")?.len() > 0 {
             return Err(ArrowError::Unsupported { what: "dictionaries" });
         }
         let schema = footer.table(1, "the schema")?.ok_or(ArrowError::Missing("a schema"))?;
-        let fields = fields(&schema, bytes.len())?;
+        let (fields, stored) = fields(&schema, bytes.len(), wider)?;
         let blocks = footer.elements(3, BLOCK, "the record batches")?;
-        let kinds: Vec<ColumnKind> = fields.iter().map(|field| field.kind).collect();
         let (mut batches, mut rows, mut covered) = (Vec::new(), 0u64, 0usize);
         for number in 0..blocks.len() {
             let block = Block::read(&blocks, number, &bytes)?;
@@ -64,11 +77,11 @@ impl ArrowFile {
                 return Err(ArrowError::Batch { number, reason });
             }
             let batch =
-                block.batch(&bytes, &kinds, rows).map_err(|error| error.in_batch(number))?;
+                block.batch(&bytes, &stored, rows).map_err(|error| error.in_batch(number))?;
             rows = rows.saturating_add(batch.rows);
             batches.push(batch);
         }
-        Ok(Self { bytes, fields, batches, rows })
+        Ok(Self { bytes, fields, stored, batches, rows })
     }
 
     /// The columns.
@@ -97,12 +110,12 @@ impl ArrowFile {
     /// [`ArrowError::NoCell`] where there is no such column or row; [`ArrowError::Text`].
     pub fn cell(&self, column: usize, row: u64) -> Result<Cell<'_>, ArrowError> {
         let none = ArrowError::NoCell { column, row };
-        let kind = self.fields.get(column).ok_or(ArrowError::NoCell { column, row })?.kind;
+        let stored = *self.stored.get(column).ok_or(ArrowError::NoCell { column, row })?;
         let after = self.batches.partition_point(|batch| batch.first <= row);
         let batch = after.checked_sub(1).and_then(|at| self.batches.get(at));
         let batch = batch.filter(|batch| row - batch.first < batch.rows).ok_or(none)?;
         let place = batch.columns.get(column).ok_or(ArrowError::NoCell { column, row })?;
-        place.cell(&self.bytes, kind, row - batch.first).ok_or(ArrowError::Text { column, row })
+        place.cell(&self.bytes, stored, row - batch.first).ok_or(ArrowError::Text { column, row })
     }
 
     /// How many rows of a column are null: those that a batch counts as null, or whose validity is not set.
@@ -172,12 +185,16 @@ fn version(found: i16) -> Result<(), ArrowError> {
     }
 }
 
-fn fields(schema: &Flat<'_>, most: usize) -> Result<Vec<ArrowField>, ArrowError> {
+fn fields(
+    schema: &Flat<'_>,
+    most: usize,
+    wider: bool,
+) -> Result<(Vec<ArrowField>, Vec<Stored>), ArrowError> {
     if schema.i16(0, "the byte order")? != 0 {
         return Err(ArrowError::Unsupported { what: "big-endian data" });
     }
     let listed = schema.elements(1, 4, "the columns")?;
-    let (mut fields, mut letters) = (Vec::new(), 0usize);
+    let (mut fields, mut all_stored, mut letters) = (Vec::new(), Vec::new(), 0usize);
     for number in 0..listed.len() {
         let field = listed.table(number, "a column")?;
         let name = field.text(0, "the name of a column")?;
@@ -189,43 +206,44 @@ fn fields(schema: &Flat<'_>, most: usize) -> Result<Vec<ArrowField>, ArrowError>
             return Err(ArrowError::Type { column: name, found: "a dictionary" });
         }
         let (union, detail) = (field.u8(2, "a type")?, field.table(3, "a type")?);
-        match kind(union, detail)? {
-            Ok(kind) => {
-                let nullable = field.u8(1, "a column")? != 0;
-                fields.push(ArrowField { name, kind, nullable });
-            }
-            Err(found) => return Err(ArrowError::Type { column: name, found }),
-        }
+        let (stored, found) = stored(union, detail)?;
+        let native = stored.filter(|stored| wider || matches!(stored, Stored::Plain(_)));
+        let Some(stored) = native else { return Err(ArrowError::Type { column: name, found }) };
+        let nullable = field.u8(1, "a column")? != 0;
+        fields.push(ArrowField { name, kind: stored.kind(), nullable });
+        all_stored.push(stored);
     }
-    Ok(fields)
+    Ok((fields, all_stored))
 }
 
-/// The kind of a column by its type, or the name of the type.
-fn kind(
+/// How a column is stored by its type, if that is one of the kinds, and the name of the type.
+fn stored(
     union: u8,
     detail: Option<Flat<'_>>,
-) -> Result<Result<ColumnKind, &'static str>, ArrowError> {
+) -> Result<(Option<Stored>, &'static str), ArrowError> {
+    use ColumnKind::{Bool, Float64, Int64, UInt64, Utf8};
     let number = |slot, what| detail.map_or(Ok(0), |detail| detail.i32(slot, what));
     Ok(match union {
         2 => {
             let signed = detail.map_or(Ok(0), |d| d.u8(1, "a sign"))? != 0;
-            match (number(0, "a width")?, signed) {
-                (64, true) => Ok(ColumnKind::Int64),
-                (64, false) => Ok(ColumnKind::UInt64),
-                (32, _) => Err("a 32-bit integer"),
-                (16, _) => Err("a 16-bit integer"),
-                (8, _) => Err("an 8-bit integer"),
-                _ => Err("an integer of another width"),
+            let kind = if signed { Int64 } else { UInt64 };
+            match number(0, "a width")? {
+                64 => (Some(Stored::Plain(kind)), "a 64-bit integer"),
+                32 => (Some(Stored::Half(kind)), "a 32-bit integer"),
+                16 => (None, "a 16-bit integer"),
+                8 => (None, "an 8-bit integer"),
+                _ => (None, "an integer of another width"),
             }
         }
         3 => match detail.map_or(Ok(0), |d| d.i16(0, "a precision"))? {
-            2 => Ok(ColumnKind::Float64),
-            1 => Err("a 32-bit float"),
-            _ => Err("a 16-bit float"),
+            2 => (Some(Stored::Plain(Float64)), "a 64-bit float"),
+            1 => (Some(Stored::Half(Float64)), "a 32-bit float"),
+            _ => (None, "a 16-bit float"),
         },
-        5 => Ok(ColumnKind::Utf8),
-        6 => Ok(ColumnKind::Bool),
-        other => Err(type_name(other)),
+        5 => (Some(Stored::Plain(Utf8)), "utf8"),
+        6 => (Some(Stored::Plain(Bool)), "a bool"),
+        20 => (Some(Stored::LargeUtf8), "large utf8"),
+        other => (None, type_name(other)),
     })
 }
 
@@ -292,7 +310,7 @@ impl Block {
         ArrowError::Batch { number: self.number, reason: reason.into() }
     }
 
-    fn batch(&self, bytes: &[u8], kinds: &[ColumnKind], first: u64) -> Result<Batch, ArrowError> {
+    fn batch(&self, bytes: &[u8], stored: &[Stored], first: u64) -> Result<Batch, ArrowError> {
         let envelope = bytes.get(self.start..self.body).unwrap_or_default();
         let word = |at: usize| {
             let word = envelope.get(at..).and_then(|rest| rest.first_chunk::<4>());
@@ -327,9 +345,9 @@ impl Block {
         };
         let nodes = header.elements(1, 16, "the columns of a batch")?;
         let mut columns = Vec::new();
-        for (number, kind) in kinds.iter().enumerate() {
+        for (number, one) in stored.iter().enumerate() {
             if number >= nodes.len() {
-                let (expected, found) = (kinds.len(), nodes.len());
+                let (expected, found) = (stored.len(), nodes.len());
                 return Err(self.fail(format!("expected {expected} columns, found {found}")));
             }
             let (len, nulls) = nodes.pair(number, "a column of a batch")?;
@@ -338,10 +356,10 @@ impl Block {
             }
             let nulls = u64::try_from(nulls).ok().filter(|nulls| *nulls <= rows);
             let nulls = nulls.ok_or_else(|| self.fail("found an impossible count of nulls"))?;
-            let place = Place::read(&mut buffers, *kind, rows, nulls);
+            let place = Place::read(&mut buffers, *one, rows, nulls);
             columns.push(place.map_err(|reason| self.fail(format!("column {number}: {reason}")))?);
         }
-        if nodes.len() > kinds.len() || buffers.next < buffers.listed.len() {
+        if nodes.len() > stored.len() || buffers.next < buffers.listed.len() {
             return Err(self.fail("expected the columns of the schema, found more"));
         }
         Ok(Batch { first, rows, columns })

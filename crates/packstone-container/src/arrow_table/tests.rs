@@ -204,3 +204,45 @@ fn a_text_is_checked_when_it_is_asked_for() {
     assert_eq!(read.cell(1, 1), Ok(Cell::Utf8("Füchse1")));
     assert!(read.table().is_err());
 }
+
+/// A table that was changed, as the library tells it to its workers.
+#[test]
+fn wider_reading_takes_halved_numbers_and_large_texts() {
+    let bytes = golden("bundles/replaced");
+    let found = file(bytes.clone()).unwrap_err();
+    assert_eq!(
+        found,
+        ArrowError::Type { column: "label".to_owned(), found: "large utf8" },
+        "strict reading takes none of these"
+    );
+    let read = ArrowFile::read_wider(Buf::from(bytes.clone())).unwrap();
+    use Cell::*;
+    let row = |row| (7..15).map(|column| read.cell(column, row).unwrap()).collect::<Vec<_>>();
+    let last = |value: f32| Float64(value.into());
+    let (least, most) = (Int64(i32::MIN.into()), UInt64(u32::MAX.into()));
+    let first = [Utf8("a"), Int64(1), Bool(true), UInt64(1), Float64(1.5), least, most, last(0.1)];
+    assert_eq!(row(0), first);
+    assert_eq!(row(1), [Null, Int64(2), Null, UInt64(2), Null, Null, UInt64(0), Null]);
+    assert_eq!(row(2)[..3], [Utf8("é"), Null, Bool(false)]);
+    assert_eq!(row(4)[5..], [Int64(i32::MAX.into()), UInt64(1), last(0.0)]);
+    assert_eq!(read.cell(3, 3), Ok(Utf8("dog1")));
+    let table = read.table().unwrap();
+    assert_eq!((table.rows(), table.columns().len()), (5, 15));
+    // Written again, they are of the full width.
+    assert_eq!(
+        file(written(&table, 3)).unwrap().table().unwrap().column("u32"),
+        table.column("u32")
+    );
+    for cut in 0..bytes.len() {
+        if let Ok(read) = ArrowFile::read_wider(Buf::from(bytes[..cut].to_vec())) {
+            let _ = read.table();
+        }
+    }
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 0x81;
+        if let Ok(read) = ArrowFile::read_wider(Buf::from(changed)) {
+            let _ = read.table();
+        }
+    }
+}

@@ -315,3 +315,7 @@ impl<R: RootMut> RootMut for LogRoot<R> {
         self.inner.lock(patience)
     }
 }
+
+pub(crate) fn path(text: &str) -> RelPath {
+    RelPath::new(text).unwrap()
+}

@@ -9,16 +9,25 @@
 )]
 
 mod bad;
+mod bundle;
 mod convert;
+mod documents;
 mod faults;
 mod golden;
 mod kill;
 mod kit;
+mod made;
+mod memory;
 mod migrate;
+mod open_files;
+mod reading;
 mod refusals;
 mod runtime;
+mod runtime_bundle;
 mod runtime_kit;
+mod runtime_reading;
 #[path = "../sampling/golden.rs"]
 #[allow(dead_code, reason = "the tests of sampling use all of it")]
 mod sequences;
+mod sweep;
 mod write;

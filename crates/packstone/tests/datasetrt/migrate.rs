@@ -12,7 +12,7 @@ use packstone::format::{Collection, ReadContext};
 use packstone::formats::datasetrt::codes;
 use packstone::formats::datasetrt::document::Manifest;
 use packstone::formats::datasetrt::parts::migrate::{
-    Entry, Status, Target, migrate, migrate_paths, targets,
+    Entry, Status, Target, WARNINGS, migrate, migrate_paths, targets,
 };
 use packstone::json::Value;
 use packstone::{Limits, LocalRoot, RelPath, RootMut};
@@ -131,6 +131,14 @@ fn a_mixed_list_keeps_the_ids_of_version_3_and_a_subset_gets_other_positions() {
     let report: Vec<_> = run(&order).into_iter().map(|e| (e.cache_id, e.status)).collect();
     assert_eq!(report, [(0, Status::Unchanged), (1, Status::Updated)]);
     assert!(manifest(&temp.path().join(NAMES[2])).contains("\"format_version\": 2"));
+}
+
+#[test]
+fn whoever_migrates_is_told_of_old_releases_and_of_parts_of_a_list() {
+    let page = include_str!("../../../../docs/formats/datasetrt.md");
+    let [list, releases] = WARNINGS;
+    assert!(list.contains("a part of the list gives other ids") && page.contains("other ids"));
+    assert!(releases.contains("before 0.4") && page.contains("Releases before 0.4 do not read"));
 }
 
 #[test]

@@ -12,7 +12,7 @@
 //!
 //! | | read | written |
 //! | --- | --- | --- |
-//! | manifest version 2 (releases 0.3) | yes | no |
+//! | manifest version 2 (releases 0.3) | yes | on request |
 //! | manifest version 3 (releases 0.4) | yes | yes |
 //! | payloads | none, lz4 | none, lz4 |
 //!
@@ -44,6 +44,7 @@ use crate::model::{Fidelity, Holds};
 use options::{OpenOptions, SampleMetadata, WriterOptions};
 use parts::descriptor::FieldPlace;
 use parts::rows::{METADATA_COLUMN, places};
+use parts::selected::SelectedDataset;
 use parts::stage::check_name;
 use reader::DatasetRtDataset;
 
@@ -92,9 +93,20 @@ impl Format for DatasetRt {
         }
     }
 
+    fn open_selection(
+        &self,
+        document: &[u8],
+        open: &mut dyn FnMut(&str) -> Result<Arc<dyn Root>>,
+        limits: &Limits,
+    ) -> Result<Arc<dyn Dataset>> {
+        let options = OpenOptions::default();
+        Ok(Arc::new(SelectedDataset::open(document, open, &options, limits)?))
+    }
+
     fn holds(&self, _plan: &Plan, options: &Object) -> Result<Holds> {
         WriterOptions::default().with(options)?;
-        Ok(Holds { empty_collections: false, ..Holds::ALL })
+        let collection_name = |name: &str| check_name(name).is_ok();
+        Ok(Holds { empty_collections: false, collection_name, ..Holds::ALL })
     }
 
     fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity> {

@@ -101,6 +101,8 @@ pub struct TensorDictDataset {
     /// The fields of all collections, where packstone wrote them.
     declared: Option<Vec<Field>>,
     schema: Arc<Schema>,
+    /// The first collection, which the schema is of.
+    first: Option<Arc<Rowwise>>,
     limits: Limits,
 }
 
@@ -128,15 +130,18 @@ impl TensorDictDataset {
         };
         let (tree, limits) = (Arc::new(tree), options.limits);
         let schema = Arc::new(Schema::new(declared.clone().unwrap_or_default()));
-        let mut dataset = Self { info, file, store, tree, names, declared, schema, limits };
-        if let Some((first, _)) = dataset.names.first() {
-            dataset.schema = Arc::clone(dataset.open_collection(first)?.schema());
+        let first = None;
+        let mut dataset = Self { info, file, store, tree, names, declared, schema, first, limits };
+        if let Some((name, _)) = dataset.names.first() {
+            let first = Arc::new(dataset.open_collection(name)?);
+            dataset.schema = Arc::clone(first.schema());
+            dataset.first = Some(first);
         }
         Ok(dataset)
     }
 
     /// Everything that the tree holds as it is stored, in tree order.
-    pub fn leaves(&self) -> Vec<Entry<'_>> {
+    pub fn entries(&self) -> Vec<Entry<'_>> {
         leaves(&self.tree.root)
     }
 
@@ -215,11 +220,14 @@ impl Dataset for TensorDictDataset {
 
     fn leaves(&self) -> Option<Leaves<'_>> {
         let limits = self.limits;
-        Some(Box::new(Self::leaves(self).into_iter().map(move |entry| line(&entry, &limits))))
+        Some(Box::new(self.entries().into_iter().map(move |entry| line(&entry, &limits))))
     }
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
-        Ok(Arc::new(self.open_collection(name)?))
+        match &self.first {
+            Some(first) if first.name == name => Ok(Arc::clone(first) as Arc<dyn Collection>),
+            _ => Ok(Arc::new(self.open_collection(name)?)),
+        }
     }
 }
 

@@ -28,8 +28,10 @@ use crate::model::Schema;
 
 /// Stored bytes of a run of records.
 const RUN_BYTES: u64 = 16 << 20;
-/// The same where payloads are compressed and become more.
-const LZ4_RUN_BYTES: u64 = 4 << 20;
+/// What a run of compressed payloads becomes, about, if the manifest tells their sizes truly.
+const LZ4_RUN_BYTES: u64 = 8 << 20;
+/// Stored bytes of such a run, whatever the manifest tells.
+const LZ4_STORED: std::ops::RangeInclusive<u64> = 64 << 10..=4 << 20;
 /// How often files that stay mapped are looked at: one that was cut must give an error, not a fault.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// Shorter files are copies in memory.
@@ -56,9 +58,17 @@ pub struct Cache {
     maps: Arc<Maps>,
     /// Tells its shards from those of other caches in `maps`.
     number: u64,
-    /// Whether the checksum was compared: of each shard, and last of index and table.
-    compared: Vec<Mutex<bool>>,
-    looked: Mutex<Option<Instant>>,
+    /// What is known of each shard, and last of index and table.
+    seen: Vec<Mutex<Seen>>,
+}
+
+/// What is known of files that stay open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Their checksums were compared.
+    compared: bool,
+    /// When they were last found to be as long as they should be.
+    whole: Option<Instant>,
 }
 
 impl Cache {
@@ -98,8 +108,7 @@ impl Cache {
             table: Mutex::new(None),
             maps,
             number: CACHES.fetch_add(1, Ordering::Relaxed),
-            compared: (0..=contents.shards.len()).map(|_| Mutex::new(false)).collect(),
-            looked: Mutex::new(None),
+            seen: (0..=contents.shards.len()).map(|_| Mutex::default()).collect(),
             site,
             manifest,
         })
@@ -208,11 +217,11 @@ impl Cache {
     pub fn compare_checksums(&self, number: u64, shard: &[u8]) -> Result<()> {
         let contents = self.manifest.contents();
         let once = |at: usize, compare: &dyn Fn() -> Result<()>| {
-            let Some(done) = self.compared.get(at) else { return Ok(()) };
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            if !*done {
+            let Some(seen) = self.seen.get(at) else { return Ok(()) };
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if !seen.compared {
                 compare()?;
-                *done = true;
+                seen.compared = true;
             }
             Ok(())
         };
@@ -227,30 +236,41 @@ impl Cache {
         })
     }
 
-    /// Checks that files which are kept as maps were not cut meanwhile; looks now and then. Files that were removed or
-    /// replaced stay what they were.
+    /// Checks that index and table, which are kept as maps, were not cut meanwhile; looks now and then. Files that were
+    /// removed or replaced stay what they were.
     ///
     /// # Errors
     /// `file_changed`.
-    pub fn look_again(&self, shard: Option<&ShardEntry>) -> Result<()> {
-        {
-            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-            if looked.is_some_and(|then| then.elapsed() < LOOK_AGAIN) {
-                return Ok(());
-            }
-            *looked = Some(Instant::now());
-        }
-        let index = self.index.bytes().len() as u64;
-        self.whole(&self.site.path(INDEX)?, index, || self.site.place(INDEX))?;
-        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(table) = table {
-            let len = table.bytes().len() as u64;
-            self.whole(&self.site.path(METADATA)?, len, || self.site.place(METADATA))?;
-        }
-        if let Some(entry) = shard {
+    pub fn look_at_index(&self) -> Result<()> {
+        self.now_and_then(self.manifest.contents().shards.len(), || {
+            let index = self.index.bytes().len() as u64;
+            self.whole(&self.site.path(INDEX)?, index, || self.site.place(INDEX))?;
+            let table = self.table.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let table = table.map_or(0, |table| table.bytes().len() as u64);
+            self.whole(&self.site.path(METADATA)?, table, || self.site.place(METADATA))
+        })
+    }
+
+    /// The same for a shard.
+    ///
+    /// # Errors
+    /// `file_changed`.
+    pub fn look_at_shard(&self, number: u64) -> Result<()> {
+        let Some(entry) = self.shard_entry(number) else { return Ok(()) };
+        self.now_and_then(usize::try_from(number).unwrap_or(usize::MAX), || {
             let path = self.site.shard(&entry.name)?;
-            self.whole(&path, entry.bytes, || self.site.shard_place(&entry.name))?;
+            self.whole(&path, entry.bytes, || self.site.shard_place(&entry.name))
+        })
+    }
+
+    fn now_and_then(&self, at: usize, look: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Some(seen) = self.seen.get(at) else { return Ok(()) };
+        let whole = || seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if whole().whole.is_some_and(|then| then.elapsed() < LOOK_AGAIN) {
+            return Ok(());
         }
+        look()?;
+        whole().whole = Some(Instant::now());
         Ok(())
     }
 
@@ -336,10 +356,17 @@ fn runs(index: &Index, shards: &[ShardEntry], place: &Place) -> Result<Runs> {
         let place = place.clone().record(sample as u64);
         return Err(Error::new(Kind::Corrupt, codes::INDEX_SHARD_OUT_OF_RANGE, place, message));
     }
-    let packed = |shard: u64| {
+    let bytes = |shard: u64| {
         let entry = usize::try_from(shard).ok().and_then(|shard| shards.get(shard));
-        entry.is_some_and(|entry| entry.algo == Algo::Lz4)
+        match entry.filter(|entry| entry.algo == Algo::Lz4) {
+            None => RUN_BYTES,
+            Some(entry) => {
+                let share = u128::from(LZ4_RUN_BYTES) * u128::from(entry.bytes)
+                    / u128::from(entry.raw_bytes.max(1));
+                let stored = u64::try_from(share).unwrap_or(u64::MAX);
+                stored.clamp(*LZ4_STORED.start(), *LZ4_STORED.end())
+            }
+        }
     };
-    let bytes = |shard| if packed(shard) { LZ4_RUN_BYTES } else { RUN_BYTES };
     Ok(Runs::of(index.iter(), bytes))
 }

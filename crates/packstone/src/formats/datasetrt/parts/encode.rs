@@ -116,16 +116,32 @@ impl Encoder {
             out.extend_from_slice(raw)?;
             return Ok(raw.len() as u64);
         }
-        let len = u32::try_from(raw.len()).map_err(|_| {
-            let found = raw.len();
-            let message = format!("expected a payload below 4 GiB for lz4, found {found} bytes");
-            refused(sample, "", message)
-        })?;
+        let len = lz4_length(raw.len() as u64, sample)?;
         out.extend_from_slice(&len.to_le_bytes())?;
         self.lz4.encode(raw, out).map_err(|error| {
             let message = error.to_string();
             Error::new(Kind::Io, codes::VALUE_INVALID, Place::default().record(sample), message)
         })?;
         Ok(raw.len() as u64)
+    }
+}
+
+/// The length in front of a compressed payload, which has 32 bits; the original lets it wrap.
+fn lz4_length(len: u64, sample: u64) -> Result<u32> {
+    u32::try_from(len).map_err(|_| {
+        let message = format!("expected a payload below 4 GiB for lz4, found {len} bytes");
+        refused(sample, "", message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_of_4_gib_is_refused_for_lz4() {
+        assert_eq!(lz4_length(u64::from(u32::MAX), 7).unwrap(), u32::MAX);
+        let error = lz4_length(1 << 32, 7).unwrap_err();
+        assert_eq!((error.code(), error.place().record), (codes::VALUE_INVALID, Some(7)));
     }
 }

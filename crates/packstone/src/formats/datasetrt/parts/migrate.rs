@@ -28,6 +28,13 @@ use super::super::reader::DatasetRtDataset;
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
 
+/// What whoever migrates must know, for help texts and dry runs.
+pub const WARNINGS: [&str; 2] = [
+    "ids are positions in the list: name every cache of the dataset, in the order in which it is opened; a part of the \
+     list gives other ids",
+    "releases of DatasetRT before 0.4 read manifests of version 2 alone and cannot read a migrated cache",
+];
+
 /// A manifest to migrate: where it lies, and what it was when its dataset was opened.
 pub struct Target {
     /// What its user calls it.

@@ -21,7 +21,7 @@ use super::tensors::TensorReader;
 use super::{record, values};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
-use crate::model::{Batch, Column, Schema};
+use crate::model::{Batch, Column, Schema, sample_table};
 
 /// No LZ4 block gains more than 255 bytes with one.
 const MAX_RATIO: u64 = 255;
@@ -48,11 +48,12 @@ impl Cache {
         };
         let stored: Vec<&StoredField> =
             positions.iter().filter_map(|at| self.descriptor.fields.get(*at)).collect();
+        self.look_at_index()?;
         let rows = samples.iter().map(|sample| self.row(*sample)).collect::<Result<Vec<Row>>>()?;
         let Some(number) = rows.first().map(|row| row.shard) else {
             return Batch::new(Arc::clone(&schema), 0, empty(&schema));
         };
-        self.look_again(self.shard_entry(number))?;
+        self.look_at_shard(number)?;
         let (entry, shard) = self.shard(number, stay)?;
         let table = self.table()?;
         if context.verify {
@@ -257,7 +258,8 @@ impl<'c> MetadataReader<'c> {
             self.last = Some((text.to_owned(), Arc::clone(&object)));
             return Ok(object);
         }
-        let named = self.columns.iter().map(|(at, name)| Ok((*name, record::value(cell(*at)?))));
+        let named =
+            self.columns.iter().map(|(at, name)| Ok((*name, sample_table::value(cell(*at)?))));
         Ok(Arc::new(named.collect::<Result<Object>>()?))
     }
 }
@@ -292,7 +294,15 @@ fn decode(
     place: impl Fn(usize) -> Place,
     context: &ReadContext,
 ) -> Result<Payloads> {
-    let mut out = context.pool.take(0)?;
+    // Lengths are believed as far as blocks of their size can become that long.
+    let stated = |span: &Range<usize>| {
+        let (len, block) = shard.get(span.clone())?.split_first_chunk::<LZ4_PREFIX>()?;
+        let most = (block.len() as u64).saturating_mul(MAX_RATIO);
+        Some(u64::from(u32::from_le_bytes(*len)).min(most))
+    };
+    let total = stored.iter().filter_map(stated).fold(0, u64::saturating_add);
+    let room = usize::try_from(total.min(context.limits.decoded_bytes)).unwrap_or(0);
+    let mut out = context.pool.take(room)?;
     let mut spans = Vec::with_capacity(stored.len());
     for (at, span) in stored.iter().enumerate() {
         let block = shard.get(span.clone()).unwrap_or_default();

@@ -6,7 +6,8 @@
 //! └── dataset.json     where the caches are, how they are read, the length of an epoch; it makes the bundle complete
 //! ```
 //!
-//! A dataset that is made of a bundle has a table that was replaced, so it draws by weights, and begins at the start;
+//! A table that a user put in place may have large texts and 32-bit numbers; they are read, and written as text and numbers
+//! of 64 bits. A dataset that is made of a bundle has a table that was replaced, so it draws by weights, and begins at the start;
 //! where reading stood is in [`ActiveDataset::state`].
 
 use std::sync::Arc;
@@ -143,7 +144,8 @@ impl Bundle {
         }
         let (mut bundle, rows) = Self::parse(at).map_err(shape)?;
         let place = Place::file(METADATA);
-        let table = ArrowFile::read(root.read(&path(METADATA))?).and_then(|file| file.table());
+        let table =
+            ArrowFile::read_wider(root.read(&path(METADATA))?).and_then(|file| file.table());
         bundle.table = table.map_err(|error| arrow_error(&error, place.clone()))?;
         if bundle.table.rows() as u64 != rows {
             let message = format!("expected {rows} rows, found {}", bundle.table.rows());

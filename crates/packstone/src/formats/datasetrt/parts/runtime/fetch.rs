@@ -261,7 +261,8 @@ struct Opened<'a> {
 impl<'a> Opened<'a> {
     fn of(group: &Group<'a>) -> Result<Self> {
         let cache = group.cache;
-        cache.look_again(cache.shard_entry(group.shard))?;
+        cache.look_at_index()?;
+        cache.look_at_shard(group.shard)?;
         let table = cache.table()?;
         let (entry, bytes) = cache.shard(group.shard, Stay::Kept)?;
         Ok(Self { cache, table, bytes, algo: entry.algo })
