@@ -30,6 +30,7 @@ pub mod outputs;
 pub mod pack;
 pub mod pick;
 pub mod pickles;
+mod planner;
 pub mod preallocate;
 pub mod refresh;
 pub mod repair;
