@@ -1,3 +1,4 @@
 //! One folder a format, all with the same rooms.
 
+pub mod datasetrt;
 pub mod sedpack;
