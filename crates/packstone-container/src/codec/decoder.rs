@@ -4,7 +4,7 @@ use packstone_io::AlignedBuf;
 
 use super::deflate::Inflate;
 use super::output::Output;
-use super::{Codec, CodecError, Stream, bzip2, gzip, lz4, xz, zlib, zstd};
+use super::{Codec, CodecError, Stream, brotli, bzip2, gzip, lz4, snappy, xz, zlib, zstd};
 use crate::Limits;
 
 /// A reusable decoder: keeps the contexts of the libraries between streams. One per thread.
@@ -43,6 +43,35 @@ impl Decoder {
             Codec::Xz => xz::decode(src, limits, out),
             Codec::Lz4Frame => lz4::decode(src, out),
             Codec::Zstd => zstd::decode(&mut self.zstd, src, out),
+            Codec::Brotli => brotli::decode(src, out),
+            Codec::Snappy => snappy::decode(src, out),
+        })
+    }
+
+    /// Decodes a block of Snappy, a brotli stream or one Zstandard frame, which must be all of `src`: no second member,
+    /// no skippable frame, nothing after it.
+    ///
+    /// For containers that say where a stream ends. Where they say how long the data is, that should be the limit:
+    /// Zstandard then decodes in one go, with any window, also where the frame does not state its content size.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode), [`CodecError::Surplus`] where bytes are left over, and
+    /// [`CodecError::Unsupported`] for the other codecs.
+    pub fn decode_one(
+        &mut self,
+        codec: Codec,
+        src: &[u8],
+        out: &mut AlignedBuf,
+        limits: &Limits,
+    ) -> Result<(), CodecError> {
+        settle(codec, out, limits, |out| match codec {
+            Codec::Zstd => zstd::decode_one(&mut self.zstd, src, out),
+            Codec::Snappy => snappy::decode(src, out).map(|_| ()),
+            Codec::Brotli => match brotli::decode(src, out)?.trailing.bytes {
+                0 => Ok(()),
+                bytes => Err(CodecError::Surplus { codec, bytes }),
+            },
+            _ => Err(CodecError::Unsupported { codec, at: 0, what: "a stream of its own" }),
         })
     }
 

@@ -4,7 +4,7 @@ use packstone_io::AlignedBuf;
 
 use super::deflate::Deflate;
 use super::member::Step;
-use super::{Codec, CodecError, bzip2, gzip, lz4, xz, zlib, zstd};
+use super::{Codec, CodecError, brotli, bzip2, gzip, lz4, snappy, xz, zlib, zstd};
 
 /// A codec with its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct Encoding {
     codec: Codec,
     level: i32,
     gzip_header: GzipHeader,
+    window_log: Option<u32>,
+    unsized_frame: bool,
 }
 
 /// Whose gzip header to write; the modification time is always 0, so that equal data gives equal files.
@@ -30,27 +32,45 @@ impl Encoding {
     ///
     /// gzip level 9, zlib 6 (header `78 9c`), raw DEFLATE 6, bzip2 9, xz preset 6 with CRC-64, LZ4 frames of 64 KiB
     /// blocks with content size (independent if one block, else linked) and no checksums, Zstandard 3 with content
-    /// size and no checksum.
+    /// size and no checksum. What Sedpack has not: brotli 6, Snappy.
     pub fn new(codec: Codec) -> Self {
         let level = match codec {
-            Codec::None | Codec::Lz4Frame => 0,
+            Codec::None | Codec::Lz4Frame | Codec::Snappy => 0,
             Codec::Gzip | Codec::Bzip2 => 9,
-            Codec::Zlib | Codec::Deflate | Codec::Xz => 6,
+            Codec::Zlib | Codec::Deflate | Codec::Xz | Codec::Brotli => 6,
             Codec::Zstd => 3,
         };
-        Self { codec, level, gzip_header: GzipHeader::Python }
+        let gzip_header = GzipHeader::Python;
+        Self { codec, level, gzip_header, window_log: None, unsized_frame: false }
     }
 
     /// gzip as TensorFlow writes around TFRecord files: level 6 and its own header.
     pub fn tensorflow_gzip() -> Self {
-        Self { codec: Codec::Gzip, level: 6, gzip_header: GzipHeader::TensorFlow }
+        let gzip_header = GzipHeader::TensorFlow;
+        Self { gzip_header, level: 6, ..Self::new(Codec::Gzip) }
     }
 
-    /// The same settings with another level: DEFLATE and its wrappers 1 to 12, bzip2 1 to 9, xz 0 to 9, Zstandard 1 to
-    /// 22; none and LZ4 have 0 only. A level outside is an error when encoding.
+    /// The same settings with another level: DEFLATE and its wrappers 1 to 12, bzip2 1 to 9, xz 0 to 9, Zstandard
+    /// -131072 to 22 (0 stands for 3), brotli 0 to 11; none, LZ4 and Snappy have 0 only. A level outside is an error when encoding.
     #[must_use]
     pub fn with_level(mut self, level: i32) -> Self {
         self.level = level;
+        self
+    }
+
+    /// The same settings with a window of two to the power of `log` bytes: Zstandard 10 to 31, brotli 10 to 30. Other
+    /// codecs have no window to choose: an error when encoding, as is a logarithm outside.
+    #[must_use]
+    pub fn with_window_log(mut self, log: u32) -> Self {
+        self.window_log = Some(log);
+        self
+    }
+
+    /// The same settings as if the length of the data were unknown when it starts: Zstandard then states no content
+    /// size. Other codecs do what they always do.
+    #[must_use]
+    pub fn with_unsized_frame(mut self) -> Self {
+        self.unsized_frame = true;
         self
     }
 
@@ -66,16 +86,28 @@ impl Encoding {
 
     fn check(self) -> Result<(), CodecError> {
         let (min, max) = match self.codec {
-            Codec::None | Codec::Lz4Frame => (0, 0),
+            Codec::None | Codec::Lz4Frame | Codec::Snappy => (0, 0),
             Codec::Gzip | Codec::Zlib | Codec::Deflate => Deflate::LEVELS,
             Codec::Bzip2 => bzip2::LEVELS,
             Codec::Xz => xz::LEVELS,
             Codec::Zstd => zstd::LEVELS,
+            Codec::Brotli => brotli::LEVELS,
         };
-        if (min..=max).contains(&self.level) {
-            return Ok(());
+        let codec = self.codec;
+        if !(min..=max).contains(&self.level) {
+            return Err(CodecError::Level { codec, min, max, found: self.level });
         }
-        Err(CodecError::Level { codec: self.codec, min, max, found: self.level })
+        let (min, max) = match codec {
+            Codec::Zstd => zstd::WINDOWS,
+            Codec::Brotli => brotli::WINDOWS,
+            _ => (0, 0),
+        };
+        match self.window_log {
+            Some(found) if max == 0 || !(min..=max).contains(&found) => {
+                Err(CodecError::Window { codec, min, max, found })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -84,6 +116,7 @@ impl Encoding {
 pub struct Encoder {
     deflate: Deflate,
     zstd: zstd::Encode,
+    snappy: snappy::Encode,
 }
 
 impl Encoder {
@@ -97,7 +130,7 @@ impl Encoder {
     /// Equal settings and data give equal bytes.
     ///
     /// # Errors
-    /// [`CodecError::Level`], or [`CodecError::Memory`] where the result finds no room.
+    /// [`CodecError::Level`], [`CodecError::Window`], or [`CodecError::Memory`] where the result finds no room.
     pub fn encode(
         &mut self,
         encoding: Encoding,
@@ -105,7 +138,7 @@ impl Encoder {
         out: &mut AlignedBuf,
     ) -> Result<(), CodecError> {
         out.clear();
-        let Encoding { codec, level, gzip_header } = encoding;
+        let Encoding { codec, level, gzip_header, window_log, unsized_frame } = encoding;
         let result = encoding.check().and_then(|()| match codec {
             Codec::None => Ok(out.extend_from_slice(src)?),
             Codec::Gzip => gzip::encode(&mut self.deflate, level, gzip_header, src, out),
@@ -114,7 +147,15 @@ impl Encoder {
             Codec::Bzip2 => bzip2::encode(level, src, out),
             Codec::Xz => xz::encode(level, src, out),
             Codec::Lz4Frame => lz4::encode(src, out),
-            Codec::Zstd => zstd::encode(&mut self.zstd, level, src, out),
+            Codec::Zstd if window_log.is_none() && !unsized_frame => {
+                zstd::encode(&mut self.zstd, level, src, out)
+            }
+            Codec::Zstd => {
+                let frame = zstd::Frame { level, window_log, sized: !unsized_frame };
+                zstd::encode_as(&mut self.zstd, frame, src, out)
+            }
+            Codec::Brotli => brotli::encode(level, window_log, src, out),
+            Codec::Snappy => snappy::encode(&mut self.snappy, src, out),
         });
         if result.is_err() {
             out.clear();

@@ -70,6 +70,14 @@ pub enum CodecError {
         /// What it needs.
         what: &'static str,
     },
+    /// One member was asked for, and there is more than that.
+    #[error("expected one {codec} member, found {bytes} bytes after it")]
+    Surplus {
+        /// What was asked for.
+        codec: Codec,
+        /// Bytes after the first member.
+        bytes: u64,
+    },
     /// The stream decodes to more than the caller allows, or asks for that much memory.
     #[error("{codec} stream needs more than the limit of {limit} bytes")]
     Limit {
@@ -89,6 +97,18 @@ pub enum CodecError {
         max: i32,
         /// The level asked for.
         found: i32,
+    },
+    /// The codec has no such window.
+    #[error("expected a {codec} window log from {min} to {max}, found {found}")]
+    Window {
+        /// What was asked for.
+        codec: Codec,
+        /// Lowest logarithm.
+        min: u32,
+        /// Highest logarithm.
+        max: u32,
+        /// The one asked for.
+        found: u32,
     },
     /// Memory for the result cannot be had.
     #[error(transparent)]
@@ -111,10 +131,11 @@ impl CodecError {
             | Self::Header { .. }
             | Self::Truncated { .. }
             | Self::Corrupt { .. }
-            | Self::Mismatch { .. } => Kind::Corrupt,
+            | Self::Mismatch { .. }
+            | Self::Surplus { .. } => Kind::Corrupt,
             Self::Unsupported { .. } => Kind::Unsupported,
             Self::Limit { .. } => Kind::Limit,
-            Self::Level { .. } => Kind::Invalid,
+            Self::Level { .. } | Self::Window { .. } => Kind::Invalid,
             Self::Memory(error) => error.kind(),
             Self::Library { .. } => Kind::Io,
         }

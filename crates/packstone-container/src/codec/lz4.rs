@@ -17,7 +17,7 @@ use packstone_io::AlignedBuf;
 use twox_hash::XxHash32;
 
 use super::member::{Content, Member, Members, expect, starts};
-use super::output::Output;
+use super::output::{Append, Output};
 use super::zstd::{skip, skippable};
 use super::{Codec, CodecError, Stream};
 
@@ -223,17 +223,4 @@ pub(super) fn encode(src: &[u8], out: &mut AlignedBuf) -> Result<(), CodecError>
     encoder.write_all(src).map_err(|e| library(&e))?;
     encoder.finish().map_err(|e| library(&e))?;
     Ok(())
-}
-
-struct Append<'a>(&'a mut AlignedBuf);
-
-impl Write for Append<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.extend_from_slice(bytes).map_err(std::io::Error::other)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

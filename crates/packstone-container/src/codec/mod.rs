@@ -12,11 +12,14 @@
 //! | bzip2 | yes | reported | CRC |
 //! | xz | yes, zeros between them skipped | reported | whatever the stream stores |
 //! | LZ4 frame, Zstandard | yes, skippable frames skipped | reported | checksums where present, content size |
+//! | brotli | one only | reported | nothing |
+//! | Snappy, raw | one only | damage: only the length says where the end is | length |
 //!
 //! A cut member is an error wherever it is cut, and so is an empty input. Decoded bytes are bounded by
 //! [`Limits::decoded_bytes`](crate::Limits), and memory grows with what was really decoded: a size stated in a header
 //! is believed only where the compressed bytes could hold it.
 
+mod brotli;
 mod bzip2;
 mod decoder;
 mod deflate;
@@ -26,6 +29,7 @@ mod gzip;
 mod lz4;
 mod member;
 mod output;
+mod snappy;
 mod xz;
 mod zlib;
 mod zstd;
@@ -58,6 +62,10 @@ pub enum Codec {
     Lz4Frame,
     /// Zstandard, RFC 8878.
     Zstd,
+    /// Brotli, RFC 7932, with or without large windows.
+    Brotli,
+    /// A raw block of Snappy.
+    Snappy,
 }
 
 impl Codec {
@@ -72,6 +80,8 @@ impl Codec {
             Self::Xz => "xz",
             Self::Lz4Frame => "lz4",
             Self::Zstd => "zstd",
+            Self::Brotli => "brotli",
+            Self::Snappy => "snappy",
         }
     }
 }
@@ -90,7 +100,8 @@ pub struct Stream {
     pub members: u64,
     /// What follows the last member.
     pub trailing: Trailing,
-    /// Sum of the decoded sizes that the headers state, where all of them state one: LZ4 and Zstandard only.
+    /// Sum of the decoded sizes that the headers state, where all of them state one: LZ4, Zstandard and Snappy
+    /// only.
     pub declared_size: Option<u64>,
     /// xz was asked for, and this is the older `.lzma` container, which has no checksum.
     pub lzma_alone: bool,

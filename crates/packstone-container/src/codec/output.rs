@@ -1,5 +1,7 @@
 //! The bytes decoded so far, and the room for more: grows step by step, never past the limit.
 
+use std::io::Write;
+
 use packstone_io::AlignedBuf;
 
 use super::{Codec, CodecError};
@@ -43,8 +45,12 @@ impl<'a> Output<'a> {
 
     /// Whether `more` bytes still fit under the limit.
     pub(super) fn allows(&self, more: u64) -> Result<usize, CodecError> {
-        let left = self.limit.saturating_sub(self.filled);
-        usize::try_from(more).ok().filter(|&n| n <= left).ok_or_else(|| self.too_much())
+        usize::try_from(more).ok().filter(|&n| n <= self.left()).ok_or_else(|| self.too_much())
+    }
+
+    /// Bytes that still fit under the limit.
+    pub(super) fn left(&self) -> usize {
+        self.limit.saturating_sub(self.filled)
     }
 
     /// Makes room for `more` bytes, as far as the limit permits.
@@ -90,5 +96,19 @@ impl<'a> Output<'a> {
     /// Cuts the buffer to what was decoded.
     pub(super) fn finish(self) {
         self.buffer.truncate(self.filled);
+    }
+}
+
+/// The end of a buffer, for libraries that write to a [`Write`].
+pub(super) struct Append<'a>(pub(super) &'a mut AlignedBuf);
+
+impl Write for Append<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.extend_from_slice(bytes).map_err(std::io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

@@ -4,9 +4,10 @@
 //! as the originals' do, decode straight into the buffer; others are streamed through the library's window.
 
 use packstone_io::AlignedBuf;
+use zstd::zstd_safe::zstd_sys::{ZSTD_EndDirective as End, ZSTD_ErrorCode as Code};
 use zstd::zstd_safe::{
-    CCtx, DCtx, InBuffer, OutBuffer, ResetDirective, find_frame_compressed_size, get_error_name,
-    get_frame_content_size, is_error_kind, zstd_sys::ZSTD_ErrorCode as Code,
+    CCtx, CParameter, DCtx, InBuffer, OutBuffer, ResetDirective, compress_bound,
+    find_frame_compressed_size, get_error_name, get_frame_content_size, is_error_kind,
 };
 
 use super::member::{Content, Member, Members, Step, expect, pump, starts};
@@ -17,7 +18,10 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The most that one block decodes to; the smallest that does so takes four bytes.
 const BLOCK: u64 = 128 << 10;
 const SMALLEST_BLOCK: u64 = 4;
-pub(super) const LEVELS: (i32, i32) = (1, 22);
+/// Room beyond what the library asks for, with which a stream ends in one step.
+const ROOM: usize = 4 << 10;
+pub(super) const LEVELS: (i32, i32) = (-131_072, 22);
+pub(super) const WINDOWS: (u32, u32) = (10, 31);
 
 /// The decoding context, made when first needed.
 #[derive(Default)]
@@ -71,28 +75,78 @@ impl Members for Decode {
         if skippable(rest) {
             return skip(codec, src, at);
         }
-        expect(codec, src, at, &MAGIC)?;
-        let len = find_frame_compressed_size(rest).map_err(|code| match code {
-            _ if is_error_kind(code, Code::ZSTD_error_srcSize_wrong) => {
-                CodecError::Truncated { codec, at, len: src.len() }
-            }
-            _ => failed(at, code),
-        })?;
+        let (len, declared) = measure(src, at)?;
         let frame = rest.get(..len).unwrap_or_default();
-        let declared = get_frame_content_size(frame).map_err(|_| CodecError::Corrupt {
-            codec,
-            at,
-            reason: "unreadable frame header".into(),
-        })?;
-        let context = match &mut self.0 {
-            Some(context) => context,
-            none => none.insert(DCtx::try_create().ok_or_else(no_memory)?),
-        };
+        let context = self.context()?;
         match declared {
             Some(size) => once(context, frame, at, size, out)?,
             None => streamed(context, src, at, len, out)?,
         }
         Ok(Member { len, content: Content::Data { declared } })
+    }
+}
+
+impl Decode {
+    fn context(&mut self) -> Result<&mut DCtx<'static>, CodecError> {
+        Ok(match &mut self.0 {
+            Some(context) => context,
+            none => none.insert(DCtx::try_create().ok_or_else(no_memory)?),
+        })
+    }
+}
+
+/// Length and stated content size of the frame at byte `at`.
+fn measure(src: &[u8], at: usize) -> Result<(usize, Option<u64>), CodecError> {
+    let codec = Codec::Zstd;
+    expect(codec, src, at, &MAGIC)?;
+    let rest = src.get(at..).unwrap_or_default();
+    let len = find_frame_compressed_size(rest).map_err(|code| match code {
+        _ if is_error_kind(code, Code::ZSTD_error_srcSize_wrong) => {
+            CodecError::Truncated { codec, at, len: src.len() }
+        }
+        _ => failed(at, code),
+    })?;
+    let frame = rest.get(..len).unwrap_or_default();
+    let declared = get_frame_content_size(frame).map_err(|_| CodecError::Corrupt {
+        codec,
+        at,
+        reason: "unreadable frame header".into(),
+    })?;
+    Ok((len, declared))
+}
+
+/// The most that `frame` can decode to.
+fn most(frame: &[u8]) -> u64 {
+    (frame.len() as u64 / SMALLEST_BLOCK).saturating_mul(BLOCK)
+}
+
+/// Decodes `src`, which is one frame and nothing else, in one go.
+pub(super) fn decode_one(
+    decode: &mut Decode,
+    src: &[u8],
+    out: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let (len, declared) = measure(src, 0)?;
+    if len < src.len() {
+        let bytes = (src.len() - len) as u64;
+        return Err(CodecError::Surplus { codec: Codec::Zstd, bytes });
+    }
+    let context = decode.context()?;
+    if let Some(size) = declared {
+        return once(context, src, 0, size, out);
+    }
+    let (room, limited) = match out.allows(most(src)) {
+        Ok(room) => (room, false),
+        Err(_) => (out.left(), true),
+    };
+    out.reserve(room)?;
+    let spare = out.split().1.get_mut(..room).unwrap_or_default();
+    match context.decompress(spare, src) {
+        Ok(len) => out.advance(len),
+        Err(code) if limited && is_error_kind(code, Code::ZSTD_error_dstSize_tooSmall) => {
+            Err(out.too_much())
+        }
+        Err(code) => Err(failed(0, code)),
     }
 }
 
@@ -105,7 +159,7 @@ fn once(
     out: &mut Output<'_>,
 ) -> Result<(), CodecError> {
     let len = out.allows(size)?;
-    if size > (frame.len() as u64 / SMALLEST_BLOCK).saturating_mul(BLOCK) {
+    if size > most(frame) {
         let reason = format!("{} bytes cannot hold the {size} that its header states", frame.len());
         return Err(CodecError::Corrupt { codec: Codec::Zstd, at, reason });
     }
@@ -157,6 +211,19 @@ fn no_memory() -> CodecError {
     CodecError::Library { codec: Codec::Zstd, reason: "out of memory".into() }
 }
 
+impl Encode {
+    fn context(&mut self) -> Result<&mut CCtx<'static>, CodecError> {
+        Ok(match &mut self.0 {
+            Some(context) => context,
+            none => none.insert(CCtx::try_create().ok_or_else(no_memory)?),
+        })
+    }
+}
+
+fn refused(code: usize) -> CodecError {
+    CodecError::Library { codec: Codec::Zstd, reason: get_error_name(code).to_owned() }
+}
+
 /// Appends `src` to `out` as one frame with its content size and without checksum; `level` is within [`LEVELS`].
 pub(super) fn encode(
     encode: &mut Encode,
@@ -164,17 +231,65 @@ pub(super) fn encode(
     src: &[u8],
     out: &mut AlignedBuf,
 ) -> Result<(), CodecError> {
-    let context = match &mut encode.0 {
-        Some(context) => context,
-        none => none.insert(CCtx::try_create().ok_or_else(no_memory)?),
-    };
+    let context = encode.context()?;
     let start = out.len();
-    out.set_len(start.saturating_add(zstd::zstd_safe::compress_bound(src.len())))?;
+    out.set_len(start.saturating_add(compress_bound(src.len())))?;
     let room = out.get_mut(start..).unwrap_or_default();
-    let len = context.compress(room, src, level).map_err(|code| CodecError::Library {
-        codec: Codec::Zstd,
-        reason: get_error_name(code).to_owned(),
-    })?;
+    let len = context.compress(room, src, level).map_err(refused)?;
     out.truncate(start.saturating_add(len));
+    Ok(())
+}
+
+/// What a frame looks like, where it is not as [`encode`] makes it.
+pub(super) struct Frame {
+    /// Within [`LEVELS`].
+    pub(super) level: i32,
+    /// Within [`WINDOWS`].
+    pub(super) window_log: Option<u32>,
+    /// Whether it states its content size.
+    pub(super) sized: bool,
+}
+
+/// Appends `src` to `out` as one such frame, without checksum.
+///
+/// Without content size, the bytes are those of a writer that streams: all data, then an end without data.
+pub(super) fn encode_as(
+    encode: &mut Encode,
+    frame: Frame,
+    src: &[u8],
+    out: &mut AlignedBuf,
+) -> Result<(), CodecError> {
+    let context = encode.context()?;
+    context.reset(ResetDirective::SessionAndParameters).map_err(refused)?;
+    let level = CParameter::CompressionLevel(frame.level);
+    let window = frame.window_log.map(CParameter::WindowLog);
+    for parameter in [Some(level), window].into_iter().flatten() {
+        context.set_parameter(parameter).map_err(refused)?;
+    }
+    let start = out.len();
+    out.set_len(start.saturating_add(compress_bound(src.len())).saturating_add(ROOM))?;
+    let mut input = InBuffer::around(src);
+    let mut filled = start;
+    let mut step = |input: &mut InBuffer<'_>, end| {
+        let room = out.get_mut(filled..).unwrap_or_default();
+        let mut room = OutBuffer::around(room);
+        let left = context.compress_stream2(&mut room, input, end).map_err(refused)?;
+        let wrote = room.pos();
+        filled = filled.saturating_add(wrote);
+        if filled == out.len() {
+            out.set_len(filled.saturating_add(ROOM))?;
+        }
+        Ok::<_, CodecError>((left, filled))
+    };
+    if !frame.sized {
+        while input.pos() < src.len() {
+            step(&mut input, End::ZSTD_e_continue)?;
+        }
+    }
+    let mut end = step(&mut input, End::ZSTD_e_end)?;
+    while end.0 > 0 {
+        end = step(&mut input, End::ZSTD_e_end)?;
+    }
+    out.truncate(end.1);
     Ok(())
 }

@@ -5,12 +5,14 @@
 
 mod checksum;
 mod hasher;
+mod highway;
 mod multi;
 
 use std::fmt;
 
 pub use checksum::{crc32, crc32c, masked_crc32c};
 pub use hasher::Hasher;
+pub use highway::{Highway64, highway64};
 pub use multi::MultiHasher;
 
 /// A digest algorithm that a Sedpack dataset may name.

@@ -9,7 +9,6 @@
 
 pub mod example;
 pub mod tensor_proto;
-pub mod wire;
 
 mod frame;
 

@@ -7,7 +7,7 @@
 //! Other producers put the bits into field 13 (`half_val`), one varint each, and may leave out the end of a run of equal
 //! values: the last one fills the rest.
 
-use super::wire::{
+use crate::wire::{
     Field, Reader, Span, Value, Varints, WireError, bytes_field_len, put_bytes, put_len,
     put_varint_field, varint_len, wide,
 };

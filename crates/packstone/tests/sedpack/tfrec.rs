@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use packstone::formats::sedpack::codes;
 use packstone::{Kind, Limits, MemoryRoot};
-use packstone_container::tfrecord::wire::{put_bytes, put_varint, put_varint_field};
 use packstone_container::tfrecord::write_frame;
+use packstone_container::wire::{put_bytes, put_varint, put_varint_field};
 
 use crate::kit::{self, Made};
 

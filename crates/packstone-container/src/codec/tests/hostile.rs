@@ -48,7 +48,7 @@ fn no_flipped_bit_goes_unnoticed_under_a_checksum() {
 
 #[test]
 fn foreign_bytes_are_named() {
-    for codec in ALL.into_iter().filter(|c| !matches!(c, Codec::None | Codec::Deflate)) {
+    for codec in [Codec::Gzip, Codec::Zlib, Codec::Bzip2, Codec::Xz, Codec::Lz4Frame, Codec::Zstd] {
         let error = decode(codec, b"\x93NUMPY\x01\0 some array").unwrap_err();
         assert_eq!(error.kind(), Kind::Corrupt);
         let found = "header at byte 0, found 93 4e 55 4d 50 59";
@@ -85,7 +85,8 @@ fn samples_stop_one_byte_below_their_length() {
         let stream = Sample::named(name).bytes();
         let error = within(codec, &stream, len - 1).unwrap_err();
         assert!(matches!(error, CodecError::Limit { .. }), "{name}: {error}");
-        if !matches!(codec, Codec::Zlib | Codec::Deflate) && name != "lzma alone" {
+        let single = [Codec::Zlib, Codec::Deflate, Codec::Brotli, Codec::Snappy];
+        if !single.contains(&codec) && name != "lzma alone" {
             let many = stream.repeat(12);
             assert_eq!(within(codec, &many, 12 * len).unwrap().1.members, 12, "{name}");
             let error = within(codec, &many, 12 * len - 1).unwrap_err();

@@ -56,7 +56,7 @@ fn zeros_between_members_are_skipped_where_the_format_allows_them() {
 
 #[test]
 fn trailing_bytes_are_reported() {
-    for codec in ALL.into_iter().filter(|&codec| codec != Codec::None) {
+    for codec in ALL.into_iter().filter(|codec| !matches!(codec, Codec::None | Codec::Snappy)) {
         for junk in [&b"junk"[..], &[0; 5], &[0, 0, 9]] {
             let stream = [&encode(Encoding::new(codec), ONE), junk].concat();
             let (data, stream) = decode(codec, &stream).unwrap();
@@ -64,6 +64,16 @@ fn trailing_bytes_are_reported() {
             assert_eq!(stream.trailing.bytes, junk.len() as u64, "{codec} {junk:?}");
             assert_eq!(stream.trailing.zeros, junk == [0; 5], "{codec} {junk:?}");
         }
+    }
+}
+
+/// Nothing but the length marks the end of a Snappy block.
+#[test]
+fn snappy_takes_trailing_bytes_for_damage() {
+    let whole = encode(Encoding::new(Codec::Snappy), ONE);
+    for junk in [&b"junk"[..], &[0; 5]] {
+        let error = decode(Codec::Snappy, &[&whole, junk].concat()).unwrap_err();
+        assert!(matches!(error, CodecError::Corrupt { at: 0, .. }), "{error}");
     }
 }
 
@@ -126,4 +136,49 @@ fn a_damaged_second_member_is_an_error_at_its_place() {
         let error = decode(codec, &stream).unwrap_err();
         assert!(error.to_string().contains(&format!("byte {first}")), "{error}");
     }
+}
+
+fn decode_one(codec: Codec, src: &[u8], most: usize) -> Result<Vec<u8>, CodecError> {
+    let mut out = AlignedBuf::default();
+    let limits = Limits::default().with_decoded_bytes(most as u64);
+    let result = Decoder::new().decode_one(codec, src, &mut out, &limits);
+    assert!(result.is_ok() || out.is_empty(), "{codec}: part of a result after an error");
+    result.map(|()| out.to_vec())
+}
+
+#[test]
+fn one_member_alone_is_just_that() {
+    let skippable = b"\x5a\x2a\x4d\x18\x03\0\0\0abc";
+    for codec in [Codec::Zstd, Codec::Brotli, Codec::Snappy] {
+        let one = encode(Encoding::new(codec), ONE);
+        assert_eq!(decode_one(codec, &one, ONE.len()).unwrap(), ONE, "{codec}");
+        let error = decode_one(codec, &one, ONE.len() - 1).unwrap_err();
+        assert!(matches!(error, CodecError::Limit { .. }), "{codec}: {error}");
+        assert!(decode_one(codec, &joined(codec, b""), 1000).is_err(), "{codec}");
+        for len in 0..one.len() {
+            assert!(decode_one(codec, &one[..len], 1000).is_err(), "{codec} cut to {len}");
+        }
+        for junk in [&skippable[..], b"\0"] {
+            let error = decode_one(codec, &[&one, junk].concat(), 1000).unwrap_err();
+            let bytes = junk.len() as u64;
+            let surplus = matches!(error, CodecError::Surplus { bytes: b, .. } if b == bytes);
+            assert!(surplus || codec == Codec::Snappy, "{codec}: {error}");
+        }
+    }
+    let led = [&skippable[..], &encode(Encoding::new(Codec::Zstd), ONE)].concat();
+    assert!(matches!(decode_one(Codec::Zstd, &led, 1000), Err(CodecError::Header { .. })));
+    let gzip = encode(Encoding::new(Codec::Gzip), ONE);
+    assert!(matches!(decode_one(Codec::Gzip, &gzip, 1000), Err(CodecError::Unsupported { .. })));
+}
+
+/// With a limit, a frame needs neither a content size nor a window that streaming would allow.
+#[test]
+fn a_frame_alone_decodes_with_any_window() {
+    let data = b"0123456789abcdef".repeat(1000);
+    let encoding = Encoding::new(Codec::Zstd).with_window_log(31).with_unsized_frame();
+    let frame = encode(encoding, &data);
+    assert!(matches!(decode(Codec::Zstd, &frame), Err(CodecError::Unsupported { .. })));
+    assert_eq!(decode_one(Codec::Zstd, &frame, data.len()).unwrap(), data);
+    let error = decode_one(Codec::Zstd, &frame, data.len() - 1).unwrap_err();
+    assert!(matches!(error, CodecError::Limit { .. }), "{error}");
 }

@@ -10,7 +10,7 @@ use crate::Limits;
 use crate::digest::{Algorithm, digest_hex};
 use samples::{SAMPLES, Sample};
 
-const ALL: [Codec; 8] = [
+const ALL: [Codec; 10] = [
     Codec::None,
     Codec::Gzip,
     Codec::Zlib,
@@ -19,6 +19,8 @@ const ALL: [Codec; 8] = [
     Codec::Xz,
     Codec::Lz4Frame,
     Codec::Zstd,
+    Codec::Brotli,
+    Codec::Snappy,
 ];
 
 fn decode(codec: Codec, src: &[u8]) -> Result<(Vec<u8>, Stream), CodecError> {

@@ -57,13 +57,56 @@ fn every_level_works_and_others_are_errors() {
         };
         let good: Vec<i32> = (-2..30).filter(|&level| works(level)).collect();
         let (min, max) = match codec {
-            Codec::None | Codec::Lz4Frame => (0, 0),
+            Codec::None | Codec::Lz4Frame | Codec::Snappy => (0, 0),
             Codec::Gzip | Codec::Zlib | Codec::Deflate => (1, 12),
             Codec::Bzip2 => (1, 9),
             Codec::Xz => (0, 9),
-            Codec::Zstd => (1, 22),
+            // From -131072 on.
+            Codec::Zstd => (-2, 22),
+            Codec::Brotli => (0, 11),
         };
         assert_eq!(good, (min..=max).collect::<Vec<_>>(), "{codec}");
+    }
+}
+
+#[test]
+fn windows_are_taken_where_a_codec_has_them() {
+    let data = b"a few words, a few words, a few words".repeat(500);
+    for codec in ALL {
+        let windows = match codec {
+            Codec::Zstd => 10..32,
+            Codec::Brotli => 10..31,
+            _ => 0..0,
+        };
+        for log in 0..40 {
+            let encoding = Encoding::new(codec).with_window_log(log).with_unsized_frame();
+            let (mut out, mut back) = (AlignedBuf::default(), AlignedBuf::default());
+            let result = Encoder::new().encode(encoding, &data, &mut out);
+            if windows.contains(&log) {
+                result.unwrap();
+                let limits = Limits::default().with_decoded_bytes(data.len() as u64);
+                Decoder::new().decode_one(codec, &out, &mut back, &limits).unwrap();
+                assert!(back[..] == data[..], "{codec} {log}");
+            } else {
+                assert!(matches!(result, Err(CodecError::Window { .. })), "{codec} {log}");
+            }
+        }
+    }
+}
+
+/// One encoder, once with a window and once without: nothing of the first frame stays.
+#[test]
+fn settings_of_one_frame_do_not_reach_the_next() {
+    let data = b"a few words, a few words, a few words".repeat(500);
+    let plain = Encoding::new(Codec::Zstd);
+    let expected = encode(plain, &data);
+    let (mut encoder, mut out) = (Encoder::new(), AlignedBuf::default());
+    for other in [plain.with_window_log(12).with_level(-5), plain.with_unsized_frame()] {
+        encoder.encode(other, &data, &mut out).unwrap();
+        assert_eq!(decode(Codec::Zstd, &out).unwrap().0, data);
+        assert_ne!(out[..], expected[..]);
+        encoder.encode(plain, &data, &mut out).unwrap();
+        assert_eq!(out[..], expected[..]);
     }
 }
 

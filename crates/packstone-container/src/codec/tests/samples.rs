@@ -221,4 +221,36 @@ pub(super) const SAMPLES: &[Sample] = &[
         sealed: true,
         declared: false,
     },
+    // Values of an ArrayRecord chunk with window_log:30, hence in large-window format.
+    Sample {
+        name: "brotli large window",
+        codec: Codec::Brotli,
+        bytes: "115e20210010906d5eefee57444a328b2c08aa5a38a13599eea58a47c622242a157fb38fc0368b247b8f42e92b181d47 \
+            356e3fa5685efc01c1c7d78bcc1d06d4376ebe507d2a6df08b7caf91760137821c623bffc9cd277c0781152e17b95cf4 \
+            017d2b6f29418a58f0802dea9ebd687f39a8c7e2009fc9970b4c8c444005715332fab76b59eb583fc047084b207437a9 \
+            0c9d51c25525c3533cfa718942ca21a698b8d871a819e8268265153b4790859e87328ab8f332852f5c30cc8fbc5c29ce \
+            b80f62a48f8d6c28ac1e581060d7799253b2d064f488e06c88fc4cfaf169adc96476854ff285b47ce8104d0004d5b65a \
+            5281cd1a716c3be5682c7e60c369acba257e8ea92ea175a7606e05face70da0fdfb75719c6880d92da2e8d7d07d52db0 \
+            72ffb732037f6702ba3c9dd3b38efa20548150a90b4be2faea3f3d457d9560bf3444777cf54275c47215a75ba5942094 \
+            773df572b60e674b15b1527f192db7f00018c7c24dd4d3670dce6e94b90d6c03efe94491e416863a3ddd7b909234384e \
+            d79c13a458d92691fef17d501dd105fe1c220b6323b2009490a7ef75bd607aea2110496adaf52d595aa167e11d199c11 \
+            5cf7e2329297147b3e7581af750bc02d0feb1203835fde04e1d457b4df8753b8ee0fcc3dee9130edd4693cdb1083fa35 \
+            00",
+        len: 2121,
+        sha1: "b1183dd6e89e79e89f00089c76c395210aeea1c0",
+        sealed: false,
+        declared: false,
+    },
+    // Values of an ArrayRecord footer with snappy.
+    Sample {
+        name: "snappy",
+        codec: Codec::Snappy,
+        bytes: "8201f0430a7108011002183c226967726f75705f73697a653a33302c7472616e73706f73653a747275652c7061645f74 \
+            6f5f626c6f636b5f626f756e646172793a66616c73652c74112b185f6275636b65740944a0312c736e617070792c6d61 \
+            785f706172616c6c656c69736d3a31084010e412181e08f71210b715181e",
+        len: 130,
+        sha1: "3a1a550cdd63a886f6a6dfa48a5becc27648fd60",
+        sealed: false,
+        declared: true,
+    },
 ];

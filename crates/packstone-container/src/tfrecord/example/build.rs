@@ -1,6 +1,6 @@
 //! Writing examples: packed lists, features in the order given.
 
-use super::super::wire::{bytes_field_len, put_bytes, put_len, put_varint, wide};
+use crate::wire::{bytes_field_len, put_bytes, put_len, put_varint, wide};
 
 /// Collects the features of one example, then of the next.
 #[derive(Debug, Default)]

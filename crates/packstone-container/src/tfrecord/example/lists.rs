@@ -1,6 +1,6 @@
 //! The three kinds of lists, read as they are iterated.
 
-use super::super::wire::{Field, Reader, Span, Value, Varints, WireError, WireErrorKind};
+use crate::wire::{Field, Reader, Span, Value, Varints, WireError, WireErrorKind};
 
 /// Byte strings.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ mod lists;
 pub use build::ExampleBuilder;
 pub use lists::{BytesList, FloatList, Floats, Int64List, Int64s, Values};
 
-use super::wire::{Field, Reader, Span, Value, WireError};
+use crate::wire::{Field, Reader, Span, Value, WireError};
 
 /// More features than any schema has; keeps memory in proportion to the record.
 const FEATURES_MAX: usize = 1 << 20;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::{Example, ExampleBuilder, ExampleError, Feature};
 use crate::tfrecord::tensor_proto::HalfTensor;
-use crate::tfrecord::wire::{WireError, WireErrorKind};
+use crate::wire::{WireError, WireErrorKind};
 
 /// A record of a Sedpack tfrec shard, written by TensorFlow 2.21, without its frame.
 const RECORD: &[u8] = b"\
@@ -192,7 +192,7 @@ fn damage_has_its_error() {
 fn the_number_of_features_is_bounded() {
     let entries = b"\x0a\0".repeat((1 << 20) + 1);
     let mut bytes = Vec::new();
-    crate::tfrecord::wire::put_bytes(1, &entries, &mut bytes);
+    crate::wire::put_bytes(1, &entries, &mut bytes);
     assert_eq!(read(&bytes), Err(ExampleError::Features));
 }
 

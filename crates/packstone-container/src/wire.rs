@@ -108,26 +108,9 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn varint(&mut self) -> Result<u64, WireError> {
-        if let Some((&byte @ 0..0x80, rest)) = self.rest.split_first() {
-            self.rest = rest;
-            return Ok(byte.into());
-        }
-        self.long_varint()
-    }
-
-    fn long_varint(&mut self) -> Result<u64, WireError> {
-        let mut value = 0u64;
-        for (i, &byte) in self.rest.iter().enumerate().take(10) {
-            if i == 9 && byte > 1 {
-                return Err(self.error(WireErrorKind::Varint));
-            }
-            value |= u64::from(byte & 0x7f) << (7 * i);
-            if byte < 0x80 {
-                self.rest = self.rest.get(i + 1..).unwrap_or_default();
-                return Ok(value);
-            }
-        }
-        Err(self.error(WireErrorKind::Truncated))
+        let (value, rest) = split_varint(self.rest).map_err(|kind| self.error(kind))?;
+        self.rest = rest;
+        Ok(value)
     }
 
     fn chunk<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
@@ -268,6 +251,32 @@ impl Iterator for Varints<'_> {
 
 impl std::iter::FusedIterator for Varints<'_> {}
 
+/// The varint at the start of `bytes`, and what follows it; more bytes than it needs are fine, up to 10.
+///
+/// # Errors
+/// [`WireErrorKind::Truncated`] where it goes on after `bytes`, [`WireErrorKind::Varint`] where it exceeds 64 bits.
+#[inline]
+pub fn split_varint(bytes: &[u8]) -> Result<(u64, &[u8]), WireErrorKind> {
+    match bytes.split_first() {
+        Some((&byte @ 0..0x80, rest)) => Ok((byte.into(), rest)),
+        _ => split_long_varint(bytes),
+    }
+}
+
+fn split_long_varint(bytes: &[u8]) -> Result<(u64, &[u8]), WireErrorKind> {
+    let mut value = 0u64;
+    for (i, &byte) in bytes.iter().enumerate().take(10) {
+        if i == 9 && byte > 1 {
+            return Err(WireErrorKind::Varint);
+        }
+        value |= u64::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Ok((value, bytes.get(i + 1..).unwrap_or_default()));
+        }
+    }
+    Err(WireErrorKind::Truncated)
+}
+
 /// Bytes that `value` takes as a varint.
 pub fn varint_len(value: u64) -> u64 {
     u64::from((64 - (value | 1).leading_zeros()).div_ceil(7))
@@ -311,7 +320,7 @@ pub fn bytes_field_len(number: u32, len: u64) -> u64 {
 }
 
 /// A length in memory, as messages count it.
-pub(super) fn wide(n: usize) -> u64 {
+pub(crate) fn wide(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
