@@ -92,8 +92,8 @@ impl LocalRoot {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
         let folder = self.folder.handle()?;
         let file = File::from(match links {
-            Links::Below => open::beneath(&*folder, path, flags)?,
-            Links::None => open::unlinked(&*folder, path, flags)?,
+            Links::Below => open::beneath(&folder, path, flags)?,
+            Links::None => open::unlinked(&folder, path, flags)?,
         });
         let meta = file.metadata().map_err(|e| IoError::os("read", path.as_str(), e))?;
         if !meta.is_file() {

@@ -1,4 +1,5 @@
 //! One folder a format, all with the same rooms.
 
 pub mod datasetrt;
+pub mod sds;
 pub mod sedpack;
