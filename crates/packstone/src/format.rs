@@ -216,6 +216,21 @@ pub trait Collection: Send + Sync {
     ) -> Result<Batch> {
         self.read(shard, fields, context)?.select(rows)
     }
+
+    /// The samples of a shard as runs of neighbours with the same fields, each with the part of the shard that it is: for
+    /// formats whose samples may differ in that. Elsewhere, and where all samples have the fields of the collection, one
+    /// run. `fields` stands for the names of these fields, as far as a run has them.
+    ///
+    /// # Errors
+    /// As for [`Collection::read`], but not for samples with other fields.
+    fn read_runs(
+        &self,
+        shard: &ShardRef,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Vec<(ShardRef, Batch)>> {
+        Ok(vec![(shard.clone(), self.read(shard, fields, context)?)])
+    }
 }
 
 /// A shard as its dataset lists it: the unit in which samples are read.

@@ -256,7 +256,10 @@ fn copy(
     let (name, len, proof) = (collection.name().to_owned(), collection.len(), options.proof);
     let mut tally = Tally::new(collection.as_ref());
     let mut samples = 0u64;
-    let scan = Scan::new(collection).threads(options.threads).limits(options.limits);
+    // Within a format, samples are written as they are, also with fields and names of their own.
+    let within = sink.encoder.is_none();
+    let scan = Scan::new(collection).runs(within).identities(within);
+    let scan = scan.threads(options.threads).limits(options.limits);
     let shards = scan.map_shards(move |shard| {
         let digests = if proof { Some(hash_shard(&shard)?) } else { None };
         Ok((shard, digests))
