@@ -1,5 +1,6 @@
 //! What a dataset is, whatever its format: typed fields, rows, batches, and what is said about them.
 
+mod about;
 mod batch;
 pub mod canonical;
 mod column;
@@ -10,6 +11,7 @@ mod holds;
 mod schema;
 mod value;
 
+pub use about::{ABOUT_FIELDS, about_fields, with_about_fields};
 pub use batch::{Batch, BatchBuilder, Sample};
 pub use column::Column;
 pub use dtype::{DType, TimeUnit};
