@@ -1,13 +1,20 @@
 //! Golden files, and records made from their JSON descriptions.
 
-use packstone::Limits;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use packstone::formats::sds::layout::COMPACT;
 use packstone::formats::sds::parts::axes::{Axis, Coordinate};
 use packstone::formats::sds::parts::carrier::{Annotation, Status};
 use packstone::formats::sds::parts::record::{DTYPES, Record, RecordField};
+use packstone::formats::sds::parts::text::pythonic;
+use packstone::formats::sds::reader::SdsDataset;
 use packstone::json::{self, Object, ReadOptions, Value};
 use packstone::model::DType;
+use packstone::{Error, Limits, LocalRoot, Root};
 use packstone_io::Buf;
-use packstone_testkit::golden_folder;
+use packstone_testkit::{copy_folder, golden_folder};
+use tempfile::TempDir;
 
 /// A JSON file of the golden data.
 pub(crate) fn golden_json(path: &str) -> Value {
@@ -97,4 +104,91 @@ pub(crate) fn annotation(value: &Value) -> Annotation {
         provenance: object(value, "provenance"),
         fields: fields(value.get("fields").unwrap()),
     }
+}
+
+/// A case of edits on a base case, as a folder of its own.
+pub(crate) struct Edited {
+    pub(crate) name: String,
+    /// `expected.json` or `expected_error.json`.
+    pub(crate) document: Value,
+    folder: TempDir,
+}
+
+impl Edited {
+    /// The dataset.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    pub(crate) fn root(&self) -> Arc<dyn Root> {
+        Arc::new(LocalRoot::open(self.path()).unwrap())
+    }
+
+    pub(crate) fn base(&self) -> &str {
+        text(&self.document, "base")
+    }
+}
+
+/// All cases in a folder of the golden data: `bad` or `variants`.
+pub(crate) fn edited(kind: &str) -> Vec<Edited> {
+    let folder = golden_folder("signal-dataset").join(kind);
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names.into_iter().map(|name| edit(kind, &name)).collect()
+}
+
+pub(crate) fn edit(kind: &str, name: &str) -> Edited {
+    let document = if kind == "bad" { "expected_error.json" } else { "expected.json" };
+    let document = golden_json(&format!("{kind}/{name}/{document}"));
+    let base = golden_folder("signal-dataset").join(text(&document, "base")).join("data");
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    copy_folder(&base, &data);
+    for edit in items(&document, "edits") {
+        let path = data.join(text(edit, "path"));
+        let number = |key: &str| edit.get(key).unwrap().as_u64().unwrap();
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).unwrap();
+        }
+        match text(edit, "op") {
+            "write" => {
+                let utf8 = edit.get("utf8").and_then(Value::as_str).map(|t| t.as_bytes().to_vec());
+                std::fs::write(path, utf8.unwrap_or_else(|| unhex(text(edit, "hex")))).unwrap();
+            }
+            "remove" if path.is_dir() && !path.is_symlink() => {
+                std::fs::remove_dir_all(path).unwrap()
+            }
+            "remove" => std::fs::remove_file(path).unwrap(),
+            "mkdir" => std::fs::create_dir_all(path).unwrap(),
+            "symlink" => std::os::unix::fs::symlink(text(edit, "target"), path).unwrap(),
+            "copy" => drop(std::fs::copy(base.join(text(edit, "from")), path).unwrap()),
+            "truncate" => {
+                let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+                file.set_len(number("size")).unwrap();
+            }
+            "zero" => std::fs::write(path, vec![0; number("size") as usize]).unwrap(),
+            "patch" => {
+                let mut bytes = std::fs::read(&path).unwrap();
+                let (offset, patch) = (number("offset") as usize, unhex(text(edit, "hex")));
+                bytes[offset..offset + patch.len()].copy_from_slice(&patch);
+                std::fs::write(path, bytes).unwrap();
+            }
+            other => panic!("{other}"),
+        }
+    }
+    Edited { name: name.to_owned(), document, folder }
+}
+
+pub(crate) fn open(root: Arc<dyn Root>) -> Result<SdsDataset, Error> {
+    SdsDataset::open(root, &Limits::default())
+}
+
+/// A value as the library would write it.
+pub(crate) fn spelled(value: &Value) -> String {
+    json::write(&pythonic(value), &COMPACT)
 }

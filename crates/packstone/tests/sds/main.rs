@@ -10,6 +10,7 @@
 )]
 
 mod documents;
+mod golden;
 mod kit;
 mod payloads;
 mod vectors;
