@@ -9,6 +9,7 @@
     reason = "a test says what is wrong by failing"
 )]
 
+mod bad;
 mod documents;
 mod golden;
 mod kit;

@@ -28,13 +28,13 @@ fn read(kind: &str, payload: &[u8], notes: &mut Notes) -> Result<(), Error> {
 const REFUSED: &[(&str, &str)] = &[
     (
         "sds/payload_invalid",
-        "empty seven-bytes header-not-json header-array header-invalid-utf8 truncated-data trailing-data \
+        "empty seven-bytes header-size-beyond-end header-size-u64-max header-not-json header-array header-invalid-utf8 truncated-data trailing-data \
          header-duplicate-tensor header-nonstring-metadata header-nan descriptor-missing descriptor-i8 \
          descriptor-two-axes tensor-shape-size-mismatch tensor-unknown-dtype offsets-reversed \
          offsets-negative offsets-float offsets-one offsets-three offsets-bool offsets-string offsets-object \
          offsets-past-end offsets-overlap offsets-short annotation-not-a-record",
     ),
-    ("sds/limit_exceeded", "header-size-beyond-end header-size-u64-max metadata-too-deep"),
+    ("sds/limit_exceeded", "metadata-too-deep"),
     (
         "sds/json_invalid",
         "descriptor-empty descriptor-not-json descriptor-nan descriptor-overflow-metadata descriptor-utf16 \

@@ -46,6 +46,7 @@ codes! {
     READER_TOO_OLD = "sds/reader_too_old",
     RECORD_INVALID = "sds/record_invalid",
     REVISION_HASH_MISMATCH = "sds/revision_hash_mismatch",
+    ROOT_MISMATCH = "sds/root_mismatch",
     ROW_INVALID = "sds/row_invalid",
     ROW_LOOSE = "sds/row_loose",
     ROW_MISMATCH = "sds/row_mismatch",

@@ -38,6 +38,8 @@ use crate::model::Schema;
 pub const ANNOTATIONS: &str = "annotations";
 /// Records that are tried for the fields of a dataset whose first ones are damaged.
 const PROBES: usize = 8;
+/// Rows that are read at once.
+const AT_ONCE: u64 = 1024;
 
 /// An open dataset.
 #[derive(Clone)]
@@ -219,6 +221,7 @@ impl Store {
             let entry = found.entry()?;
             let first = next.saturating_sub(entry.first_ordinal);
             let last = ordinals.end.saturating_sub(entry.first_ordinal).min(entry.record_count);
+            let last = last.min(first.saturating_add(AT_ONCE));
             let shard = self.shards.open(&entry.metadata)?;
             let indices = (first..last).map(|at| entry.index(at).unwrap_or(u64::MAX));
             let indices: Vec<u64> = indices.collect();

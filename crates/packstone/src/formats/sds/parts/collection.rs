@@ -80,10 +80,13 @@ impl Collection for Records {
             return snapshot.shard_count;
         }
         // How many hold these records, only their pages know.
-        let mut numbers: Vec<u64> =
-            self.shards(0).filter_map(|shard| Some(shard.ok()?.number)).collect();
-        numbers.dedup();
-        numbers.len() as u64
+        let (start, end) = (self.range.start, self.range.end);
+        let entries = Arc::clone(&self.store.index).entries(start).map_while(Result::ok);
+        let holds = |found: &Found| {
+            let entry = found.entry().ok();
+            entry.is_some_and(|entry| entry.record_count > 0 && entry.first_ordinal < end)
+        };
+        entries.filter(holds).count() as u64
     }
 
     fn schema(&self) -> &Arc<Schema> {

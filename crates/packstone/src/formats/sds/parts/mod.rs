@@ -5,6 +5,7 @@ pub mod axes;
 pub mod batch;
 pub mod carrier;
 pub mod catalog;
+pub mod checks;
 pub mod collection;
 pub mod index;
 pub mod manifest;

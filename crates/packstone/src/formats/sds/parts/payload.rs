@@ -46,7 +46,8 @@ pub fn decode(payload: &Buf, policy: &RecordPolicy, notes: &mut Notes) -> Result
     let mut limits = Limits::default();
     limits.depth = policy.json_depth;
     limits.entries = (policy.fields as u64).saturating_add(1);
-    let tensors = SafeTensors::parse(payload.clone(), &limits).map_err(|e| refused(e, &place))?;
+    let tensors = SafeTensors::parse(payload.clone(), &limits);
+    let tensors = tensors.map_err(|error| refused(error, found, &place))?;
     check_tensors(&tensors, policy).map_err(here)?;
     let Some((info, text)) = tensors.get(DESCRIPTOR) else {
         let message = format!("expected the tensor {DESCRIPTOR}, found none");
@@ -72,9 +73,11 @@ fn stored(error: Error, place: &Place) -> Error {
     Error::new(kind, error.code(), place, error.message())
 }
 
-fn refused(error: SafeTensorsError, place: &Place) -> Error {
+fn refused(error: SafeTensorsError, len: u64, place: &Place) -> Error {
     let (kind, code) = match &error {
-        SafeTensorsError::HeaderTooLong { .. } | SafeTensorsError::TooMany { .. } => {
+        SafeTensorsError::TooMany { .. } => (Kind::Limit, codes::LIMIT_EXCEEDED),
+        // One that ends after its buffer is no header.
+        SafeTensorsError::HeaderTooLong { found, .. } if *found <= len => {
             (Kind::Limit, codes::LIMIT_EXCEEDED)
         }
         _ => (Kind::Corrupt, codes::PAYLOAD_INVALID),
@@ -252,8 +255,8 @@ pub fn encode_record(record: &Record, policy: &RecordPolicy) -> Result<Vec<u8>> 
     let length = [length];
     let spec = TensorSpec { name: DESCRIPTOR, dtype: TensorType::U8, shape: &length };
     tensors.push((spec, descriptor.as_bytes()));
-    let payload =
-        serialize(&tensors, None, Order::Canonical).map_err(|e| refused(e, &Place::default()))?;
+    let payload = serialize(&tensors, None, Order::Canonical)
+        .map_err(|error| refused(error, u64::MAX, &Place::default()))?;
     let found = payload.len() as u64;
     if found > policy.encoded_bytes {
         return Err(exceeded("bytes of a record", policy.encoded_bytes, found));

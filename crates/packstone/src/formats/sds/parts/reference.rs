@@ -117,7 +117,8 @@ pub fn generation(at: At<'_>, code: &'static str, notes: &mut Notes) -> Result<(
         return Err(misshapen(code, &error, &notes.place));
     }
     let message = format!("expected no pinned version on this store, found {}", at.value());
-    notes.add(Severity::Info, codes::GENERATION_IGNORED, Some(at), message);
+    // The original refuses to read such a dataset from a disk.
+    notes.add(Severity::Warning, codes::GENERATION_IGNORED, Some(at), message);
     Ok(())
 }
 
