@@ -37,6 +37,11 @@ pub trait Format: Sync {
     /// I/O faults.
     fn recognizes(&self, root: &dyn Root) -> Result<bool>;
 
+    /// True where samples of one dataset may differ in their fields, so that a copy takes collections as they are.
+    fn mixes_fields(&self) -> bool {
+        false
+    }
+
     /// Opens a dataset; reads no more than its first control document.
     ///
     /// # Errors

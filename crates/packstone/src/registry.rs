@@ -4,10 +4,11 @@ use packstone_io::{Kind, Root};
 
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
+use crate::formats::sds::Sds;
 use crate::formats::sedpack::Sedpack;
 
 /// All formats.
-pub static FORMATS: &[&dyn Format] = &[&Sedpack];
+pub static FORMATS: &[&dyn Format] = &[&Sedpack, &Sds];
 
 /// A format by its [id](Format::id).
 ///

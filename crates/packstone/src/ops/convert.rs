@@ -141,7 +141,7 @@ impl Job {
         let stored = source.stored().filter(|_| within);
         let source = stored.as_ref().unwrap_or(source).as_ref();
         let collections = chosen(source, options)?;
-        let mut plan = wanted(source, &collections)?;
+        let mut plan = wanted(source, &collections, within && format.mixes_fields())?;
         let mut carry = None;
         if within {
             plan.source = Some((source.info().format.to_owned(), source.info().native.clone()));
@@ -160,11 +160,12 @@ impl Job {
     }
 }
 
-fn wanted(source: &dyn Dataset, collections: &[Arc<dyn Collection>]) -> Result<Plan> {
+fn wanted(source: &dyn Dataset, collections: &[Arc<dyn Collection>], mixed: bool) -> Result<Plan> {
     let mut plan = Plan { schema: Arc::clone(source.schema()), ..Plan::default() };
     if let Some(first) = collections.first() {
         plan.schema = Arc::clone(first.schema());
-        if let Some(other) = collections.iter().find(|c| c.schema() != first.schema()) {
+        let mut others = collections.iter().filter(|_| !mixed);
+        if let Some(other) = others.find(|c| c.schema() != first.schema()) {
             let message = format!(
                 "expected the fields of {:?} in all collections, found others in {:?}",
                 first.name(),

@@ -80,7 +80,7 @@ fn content(name: &str, dataset: &SdsDataset, expected: &Value, sets: &Value) {
         let spelled = spelled.unwrap();
         assert_eq!(hex(&sha256(&spelled.record)), text(payload, "sha256"), "{place}");
         let row = &expected_rows[ordinal as usize];
-        assert_eq!(spelled.row, text(row, "payload_utf8"), "{place}");
+        assert_eq!(spelled.row, text(row, "payload_utf8").as_bytes(), "{place}");
     }
     for ((ordinal, found), expected) in rows.iter().enumerate().zip(expected_rows) {
         let place = format!("{name} row {ordinal}");

@@ -14,4 +14,6 @@ mod documents;
 mod golden;
 mod kit;
 mod payloads;
+mod refusals;
 mod vectors;
+mod write;

@@ -42,6 +42,7 @@ codes! {
     PAYLOAD_INVALID = "sds/payload_invalid",
     POINTER_INVALID = "sds/pointer_invalid",
     PROTOTYPE = "sds/prototype",
+    PUBLISHED_ONCE = "sds/published_once",
     RANGE_MISMATCH = "sds/range_mismatch",
     READER_TOO_OLD = "sds/reader_too_old",
     RECORD_INVALID = "sds/record_invalid",

@@ -40,8 +40,6 @@ pub const EMPTY_AXIS: &str = "empty";
 pub const ANNOTATION: &str = "annotation";
 /// How the writer of a shard is set up: each record a chunk of its own.
 pub const WRITER_OPTIONS: &str = "group_size:1";
-/// The smallest shard there can be, with no records.
-pub const SMALLEST_SHARD: u64 = 131_072;
 
 /// How root, snapshot and manifests are spelled.
 pub const PRETTY: Style = Style {
@@ -109,7 +107,8 @@ pub fn publication_id(snapshot_id: &str, name: &str) -> String {
     fan_out(&format!("{snapshot_id}:{name}")).1.chars().take(32).collect()
 }
 
-/// The path of an object of annotations that one process publishes. `content` is [`content_digest`].
+/// The path of an object of annotations that one process publishes. `content` is the digest of its payloads, each with its
+/// length in front.
 pub fn annotation_path(name: &str, publication_id: &str, first: u64, content: &str) -> String {
     let (folder, id) = fan_out(&format!("{publication_id}:{first}:{content}"));
     format!("{}/objects/{folder}/{id}.arrayrecord", set_folder(name, publication_id))
@@ -126,17 +125,6 @@ pub fn worker_path(name: &str, publication_id: &str, shard_id: &str, content: &s
 pub fn pointer_path(name: &str, publication_id: &str, shard_id: &str) -> String {
     let (folder, id) = fan_out(shard_id);
     format!("{}/shards/{folder}/{id}.json", set_folder(name, publication_id))
-}
-
-/// What the names of annotation objects say about their content: a digest over the payloads, each with its length.
-pub fn content_digest<'a>(payloads: impl Iterator<Item = &'a [u8]>) -> String {
-    use packstone_container::digest::{Algorithm, Hasher};
-    let mut hasher = Hasher::new(Algorithm::Sha256);
-    for payload in payloads {
-        hasher.update(&(payload.len() as u64).to_le_bytes());
-        hasher.update(payload);
-    }
-    hasher.finish_hex()
 }
 
 /// True for an identifier that is a name everywhere: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`.
@@ -170,7 +158,7 @@ mod tests {
         assert_eq!((RECORD_CODEC, SHARD_FORMAT), ("safetensors", "array_record"));
         assert_eq!((DESCRIPTOR, ANNOTATION), ("__sds_descriptor__", "annotation"));
         assert_eq!((EMPTY_FIELD, EMPTY_AXIS), ("__empty__", "empty"));
-        assert_eq!((WRITER_OPTIONS, SMALLEST_SHARD), ("group_size:1", 131_072));
+        assert_eq!(WRITER_OPTIONS, "group_size:1");
     }
 
     #[test]

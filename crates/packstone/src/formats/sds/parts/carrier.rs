@@ -215,12 +215,6 @@ pub fn check_source(found: &Annotation, ordinal: u64, id: Option<&str>) -> Resul
     }
 }
 
-/// The error for annotations that a caller gives in another shape.
-pub(super) fn invalid(expected: &str, found: &str) -> Error {
-    let message = format!("expected {expected}, found {found}");
-    Error::new(Kind::Invalid, codes::ANNOTATION_INVALID, Place::default(), message)
-}
-
 /// An annotation whose metadata are those of a carrier, such as a sample that was read.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! What only this format has: records and axes, the manifest's pages, annotations, views.
 
+pub mod annotate;
 pub mod annotations;
 pub mod axes;
 pub mod batch;
@@ -13,10 +14,14 @@ pub mod notes;
 pub mod own;
 pub mod payload;
 pub mod pointer;
+pub mod publish;
 pub mod record;
 pub mod reference;
 pub mod rules;
 pub mod sample;
 pub mod shards;
 pub mod snapshot;
+pub mod store;
 pub mod text;
+pub mod view;
+pub mod write;

@@ -195,7 +195,7 @@ pub struct Encoded {
     /// The record.
     pub record: Vec<u8>,
     /// The row.
-    pub row: String,
+    pub row: Vec<u8>,
 }
 
 /// Spells a record and its row, after checking that both can be read back.
@@ -211,7 +211,7 @@ pub fn encode(record: &Record, policy: &Policy) -> Result<Encoded> {
     if found > limit {
         return Err(exceeded("bytes of a metadata row", limit, found));
     }
-    Ok(Encoded { record: payload, row })
+    Ok(Encoded { record: payload, row: row.into_bytes() })
 }
 
 /// Spells a record.
