@@ -10,6 +10,7 @@ pub mod digest;
 pub mod flatshard;
 pub mod json;
 pub mod npy;
+pub mod pickle;
 pub mod riegeli;
 pub mod safetensors;
 pub mod tfrecord;

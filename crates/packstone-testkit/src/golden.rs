@@ -33,13 +33,19 @@ fn cases(folder: &Path, expectation: &str) -> Vec<Case> {
             let options = ReadOptions::default().with_limits(limits).with_nan(true);
             Case {
                 name: path.file_name().unwrap().to_string_lossy().into_owned(),
-                data: path.join("data"),
+                data: data_of(&path),
                 expected: json::read(&bytes, &options).unwrap().value,
             }
         })
         .collect();
     cases.sort_by(|a, b| a.name.cmp(&b.name));
     cases
+}
+
+/// The dataset of a case: a folder, or an archive.
+fn data_of(case: &Path) -> PathBuf {
+    let archive = case.join("data.tdz");
+    if archive.is_file() { archive } else { case.join("data") }
 }
 
 /// The good cases of a format, sorted by name.

@@ -10,7 +10,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::model::{Batch, Fidelity, Finding, Holds, Schema};
+use crate::model::{Batch, Fidelity, Finding, Holds, Outline, Schema};
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -150,6 +150,19 @@ pub trait Dataset: Send + Sync {
     /// The names of its collections, in the order of the format.
     fn collections(&self) -> Vec<String>;
 
+    /// What it is made of, where that is more than collections of fields.
+    ///
+    /// # Errors
+    /// Damage and I/O faults.
+    fn outline(&self) -> Result<Option<Outline>> {
+        Ok(None)
+    }
+
+    /// A JSON object for each stored leaf and value, with its key and the SHA-256 of its bytes, for formats of trees.
+    fn leaves(&self) -> Option<Leaves<'_>> {
+        None
+    }
+
     /// The dataset as it is stored, where this one gives back what is stored in other words.
     fn stored(&self) -> Option<Arc<dyn Dataset>> {
         None
@@ -161,6 +174,9 @@ pub trait Dataset: Send + Sync {
     /// `NotFound` with the names there are.
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>>;
 }
+
+/// The leaves of a dataset, one after another.
+pub type Leaves<'a> = Box<dyn Iterator<Item = Result<Object>> + 'a>;
 
 /// A sequence of samples, stored in shards.
 pub trait Collection: Send + Sync {

@@ -20,6 +20,7 @@
 
 pub mod error;
 pub mod exec;
+pub mod expr;
 pub mod format;
 pub mod formats;
 pub mod model;

@@ -3,6 +3,13 @@
 //! The numbers are those of SplitMix64; a number below `n` is the upper half of the 128-bit product with `n`, drawn again
 //! where that would favour some; a list is shuffled from its end (Fisher and Yates).
 
+/// What SplitMix64 makes of its state: another number for every number, with all bits mixed.
+pub fn mix(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// Random numbers from a seed, see [the module](self).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
@@ -16,10 +23,7 @@ impl Random {
     /// The next number.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        mix(self.0)
     }
 
     /// A number below `bound`, each as likely as the others; 0 where there is none.

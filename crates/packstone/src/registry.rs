@@ -6,9 +6,10 @@ use crate::error::{Error, Place, Result};
 use crate::format::Format;
 use crate::formats::sds::Sds;
 use crate::formats::sedpack::Sedpack;
+use crate::formats::tensordict::TensorDict;
 
 /// All formats.
-pub static FORMATS: &[&dyn Format] = &[&Sedpack, &Sds];
+pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict, &Sds];
 
 /// A format by its [id](Format::id).
 ///

@@ -10,7 +10,8 @@ use packstone::formats::sedpack::codes;
 use packstone::registry::FORMATS;
 
 /// The first words of codes, besides the names of formats.
-const ROOMS: [&str; 7] = ["io", "model", "ops", "format", "exec", "cli", "site"];
+const ROOMS: [&str; 9] =
+    ["io", "model", "expr", "ops", "format", "exec", "cli", "site", "datasetrt"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

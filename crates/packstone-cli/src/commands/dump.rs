@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use packstone::error::Place;
+use packstone::json::Value;
 use packstone::ops::Scan;
+use packstone::{Error, Kind};
 
-use crate::address::{self, Address};
+use crate::address::{self, Address, Opened};
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
+use crate::interrupt;
 use crate::output::Out;
 use crate::sample::{self, Lines};
 
@@ -31,6 +35,9 @@ pub(crate) struct Args {
     /// Print the values as well.
     #[arg(long)]
     pub(crate) values: bool,
+    /// Print the stored leaves and values instead of samples, each with its key; for formats of trees.
+    #[arg(long, conflicts_with_all = ["collection", "start", "limit", "field", "values"])]
+    leaves: bool,
     /// Compare the recorded checksums of each shard before it is used.
     #[arg(long)]
     pub(crate) verify: bool,
@@ -40,6 +47,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let opened = address::open_all(&args.addresses)?;
+    if args.leaves {
+        return leaves(&opened, out);
+    }
     for collection in opened.collections(&args.addresses, &args.collection)? {
         let end = args.limit.map_or(u64::MAX, |count| args.start.saturating_add(count));
         let scan = Scan::new(Arc::clone(&collection))
@@ -51,6 +61,19 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         let (scan, schema) = sample::project(scan, collection.schema(), &args.field)?;
         let mut lines = Lines::new(collection.name(), &schema, args.values);
         sample::read(scan, true, |shard| lines.write(shard, out))?;
+    }
+    Ok(Exit::Clean)
+}
+
+fn leaves(opened: &Opened, out: &mut Out) -> Outcome {
+    let leaves = opened.dataset.leaves().ok_or_else(|| {
+        let id = opened.format.id();
+        let message = format!("expected a format of trees, found {id}, which has samples only");
+        Error::new(Kind::Unsupported, "cli/usage", Place::default(), message)
+    })?;
+    for leaf in leaves {
+        interrupt::check()?;
+        out.json_lines(&format!("{}\n", Value::Object(leaf?)))?;
     }
     Ok(Exit::Clean)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packstone::format::Collection;
 use packstone::json;
 use packstone::json::{Object, Value};
-use packstone::model::Schema;
+use packstone::model::{Outline, Schema};
 use packstone::{Result, Root};
 
 use crate::address::{self, Address, Opened};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         .collect::<Result<Vec<_>>>()?;
     let overview = Overview { args, opened: &opened, collections: &collections, sizes: &sizes };
     if out.is_json() {
-        out.json(&overview.json())?
+        out.json(&overview.json()?)?
     } else {
         overview.print(out)?
     }
@@ -74,7 +74,7 @@ impl Overview<'_> {
         &self.opened.dataset.info().native
     }
 
-    fn json(&self) -> Value {
+    fn json(&self) -> Result<Value> {
         let schema = self.schema();
         let rows = self.collections.iter().zip(self.sizes).map(|(collection, bytes)| {
             let mut row = Object::new();
@@ -93,7 +93,8 @@ impl Overview<'_> {
         let total = |of: fn(&dyn Collection) -> u64| {
             self.collections.iter().map(|c| of(c.as_ref())).fold(0u64, u64::saturating_add)
         };
-        json!({
+        let outline = self.opened.dataset.outline()?;
+        Ok(json!({
             "type": "dataset",
             "schema_version": 1,
             "format": self.opened.format.id(),
@@ -103,8 +104,9 @@ impl Overview<'_> {
             "samples": total(|c| c.len()),
             "shards": total(|c| c.shard_count()),
             "metadata": self.native().get("metadata").cloned().unwrap_or_default(),
+            "tree": outline.map_or(Value::Null, |outline| outline.to_json()),
             "native": self.native().clone(),
-        })
+        }))
     }
 
     fn print(&self, out: &mut Out) -> Outcome<()> {
@@ -118,6 +120,10 @@ impl Overview<'_> {
         for collection in self.collections.iter().filter(|c| c.schema() != schema) {
             out.line(format!("{}:", out.data(collection.name())))?;
             self.print_schema(collection.schema(), out)?;
+        }
+        if let Some(outline) = self.opened.dataset.outline()? {
+            // The documents of a tree say nothing that its outline does not.
+            return print_outline(&outline, out);
         }
         print_native(self.native(), &self.opened.dataset.collections(), out)
     }
@@ -158,6 +164,22 @@ impl Overview<'_> {
         }
         table.print_with_gap(out)
     }
+}
+
+/// The tree: `├── name  kind  fact value, …`.
+fn print_outline(outline: &Outline, out: &mut Out) -> Outcome<()> {
+    outline.walk(&mut |lead, node: &Outline| {
+        interrupt::check()?;
+        let facts = node.facts.iter().map(|(name, value)| format!("{name} {value}"));
+        let facts = show::shorten(&facts.collect::<Vec<_>>().join(", "), 120);
+        let name = out.paint(Paint::Cyan, out.data(&node.name));
+        let facts = out.paint(Paint::Dim, out.data(&facts));
+        let kind = out.data(&node.kind).into_owned();
+        let parts = [name, kind, facts];
+        let words: Vec<_> =
+            parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
+        out.line(format!("{lead}{}", words.join("  ")))
+    })
 }
 
 /// The format's own metadata: a section for each object, a line for each plain member; lists of objects and what is

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Look, golden, run};
+use crate::support::{Look, golden, golden_of, run};
 
 #[test]
 fn every_type_and_member_is_documented() {
@@ -13,10 +13,15 @@ fn every_type_and_member_is_documented() {
     let new = new.to_str().unwrap();
     let (good, other) = (golden("fb_lz4"), golden("fb_gzip"));
     let bad = golden("bad/tfrec_data_crc");
-    let calls: [&[&str]; 13] = [
+    let tree = golden_of("tensordict", "everything/data");
+    let pickles = golden_of("tensordict", "non_tensor_pickle/data");
+    let calls: [&[&str]; 16] = [
         &["formats"],
         &["inspect", "--sizes", &good],
         &["dump", "--values", &good],
+        &["inspect", &tree],
+        &["dump", "--leaves", &tree],
+        &["dump", "--leaves", &pickles],
         &["verify", &bad],
         &["digest", &good],
         &["diff", &good, &other],
@@ -57,9 +62,11 @@ fn every_type_and_member_is_documented() {
         "fidelity",
         "finding",
         "format",
+        "leaf",
         "rate",
         "sample",
         "summary",
+        "value",
     ];
     assert_eq!(seen, all);
 }

@@ -7,5 +7,6 @@ mod help;
 mod reading;
 mod support;
 mod terminal;
+mod trees;
 mod verifying;
 mod writing;

@@ -87,6 +87,11 @@ pub(crate) fn golden(case: &str) -> String {
     golden_folder("sedpack").join(case).join("data").display().to_string()
 }
 
+/// The path of a file or folder in the golden data of a format.
+pub(crate) fn golden_of(format: &str, path: &str) -> String {
+    golden_folder(format).join(path).display().to_string()
+}
+
 /// What must be read from a golden case.
 pub(crate) fn expected(case: &str) -> Value {
     let path: PathBuf = golden_folder("sedpack").join(case).join("expected.json");

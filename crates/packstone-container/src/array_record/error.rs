@@ -85,6 +85,8 @@ pub enum ArrayRecordError {
         .allowed.start, .allowed.end, .found.map_or("no offset".to_owned(), |at| at.to_string())
     )]
     IndexOffset {
+        /// Where the footer begins.
+        offset: u64,
         /// The entry.
         entry: u64,
         /// Where its chunk can begin, the end excluded, if a chunk can begin there at all.
@@ -95,6 +97,8 @@ pub enum ArrayRecordError {
     /// Chunks have unequal numbers of records, so that none is found by its number.
     #[error("expected {expected} records in chunk {entry} of the index, found {found}")]
     IndexGroup {
+        /// Where the footer begins.
+        offset: u64,
         /// The entry.
         entry: u64,
         /// Records of the first chunk, or 1.
@@ -210,11 +214,11 @@ impl ArrayRecordError {
             | Self::Version { offset, .. }
             | Self::IndexEntry { offset, .. }
             | Self::IndexCount { offset, .. }
+            | Self::IndexOffset { offset, .. }
+            | Self::IndexGroup { offset, .. }
             | Self::IndexRecords { offset, .. }
             | Self::ChunkRecords { offset, .. } => Some(*offset),
-            Self::IndexOffset { found, .. } => *found,
-            Self::IndexGroup { .. } | Self::RecordIndex { .. } | Self::Limit { .. } => None,
-            Self::Io(_) => None,
+            Self::RecordIndex { .. } | Self::Limit { .. } | Self::Io(_) => None,
         }
     }
 }

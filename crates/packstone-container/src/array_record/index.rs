@@ -75,13 +75,14 @@ impl Index {
             let (found, decoded_size, records) =
                 parse_entry(bytes).map_err(|source| Error::IndexEntry { offset, entry, source })?;
             let at = found.filter(|at| (next..offset).contains(at) && can_begin(*at));
-            let at = at.ok_or(Error::IndexOffset { entry, allowed: next..offset, found })?;
+            let at =
+                at.ok_or(Error::IndexOffset { offset, entry, allowed: next..offset, found })?;
             if entry == 0 {
                 group = records.max(1);
             }
             let last = entry.saturating_add(1) == metadata.chunks;
             if records == 0 || records > group || (records < group && !last) {
-                return Err(Error::IndexGroup { entry, expected: group, found: records });
+                return Err(Error::IndexGroup { offset, entry, expected: group, found: records });
             }
             // A chunk has at least a byte for each record, so this also bounds how many there can be.
             next = at.saturating_add(records);
@@ -91,7 +92,7 @@ impl Index {
         if next > offset {
             let entry = (entries as u64).saturating_sub(1);
             let found = chunks.last().map(|(at, _)| *at);
-            return Err(Error::IndexOffset { entry, allowed: FIRST_CHUNK..offset, found });
+            return Err(Error::IndexOffset { offset, entry, allowed: FIRST_CHUNK..offset, found });
         }
         if sum != metadata.records {
             return Err(Error::IndexRecords { offset, expected: metadata.records, found: sum });

@@ -16,8 +16,12 @@
 //! - [`Reader`] gives records by number, batches of them with each chunk decoded once, and runs of chunks to be decoded
 //!   on several threads. [`verify`] reads every byte; [`salvage`] finds the chunks of a file whose index is lost.
 //! - [`Encoder`] makes chunks on any thread, [`Placer`] puts them into the file in order and writes the index,
-//!   [`Writer`] is both for one thread. Uncompressed and Zstandard output is the original's, byte for byte.
+//!   [`Writer`] is both for one thread.
 //! - [`WriterOptions`] and [`ReaderOptions`] speak the original's grammar: `group_size:1,zstd:3`.
+//!
+//! Uncompressed files are the original's byte for byte. With Zstandard they are where its library compresses alike: in
+//! version 1.5.7, which is linked here, about one stream in a hundred comes out otherwise than in the original's 1.5.6.
+//! Brotli and Snappy streams differ more often. All of them are read by the original.
 
 mod encoder;
 mod error;
@@ -31,6 +35,8 @@ mod plan;
 mod reader;
 mod salvage;
 mod source;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod writer;
 

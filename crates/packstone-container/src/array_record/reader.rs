@@ -1,5 +1,6 @@
 //! Reading records by number.
 
+use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ impl Reader {
         options: &ReaderOptions,
         limits: Limits,
     ) -> Result<Self, Error> {
-        Self::read(Source::Ranges(file), options, limits)
+        Self::of(Source::Ranges(file), options, limits)
     }
 
     /// Opens a file whose bytes are at hand: a map, or the content of a file in memory. Uncompressed records are slices
@@ -58,12 +59,13 @@ impl Reader {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn over(bytes: Buf, options: &ReaderOptions, limits: Limits) -> Result<Self, Error> {
-        Self::read(Source::Whole(bytes), options, limits)
+        Self::of(Source::Whole(bytes), options, limits)
     }
 
-    fn read(source: Source, options: &ReaderOptions, limits: Limits) -> Result<Self, Error> {
+    fn of(source: Source, options: &ReaderOptions, limits: Limits) -> Result<Self, Error> {
         let mut decoder = ChunkDecoder::new(limits);
-        let index = Index::read(&source, options.footer_prefetch_bytes, &mut decoder, &limits)?;
+        let prefetch = options.footer_prefetch_bytes.min(limits.document_bytes);
+        let index = Index::read(&source, prefetch, &mut decoder, &limits)?;
         Ok(Self { source, index, limits, options: options.clone() })
     }
 
@@ -202,26 +204,42 @@ impl Reader {
     pub fn gather(&self, records: &[u64], decoder: &mut ChunkDecoder) -> Result<Vec<Buf>, Error> {
         let plan = self.plan(records)?;
         let mut gathered = vec![Buf::default(); records.len()];
-        let mut parts = plan.chunks();
-        loop {
-            let batch: Vec<&[Wanted]> = parts.by_ref().take(BATCH).collect();
-            if batch.is_empty() {
-                return Ok(gathered);
-            }
-            let numbers =
-                batch.iter().filter_map(|wanted| wanted.first()).map(|w| w.chunk..w.chunk + 1);
-            for (span, wanted) in self.spans(numbers)?.iter().zip(batch) {
+        let mut parts = plan.chunks().peekable();
+        while parts.peek().is_some() {
+            let batch = self.batch(&mut parts);
+            let chunks = batch.iter().filter_map(|wanted| wanted.first()).map(|one| one.chunk);
+            let spans = self.spans(chunks.map(|chunk| chunk..chunk.saturating_add(1)))?;
+            for (span, wanted) in spans.iter().zip(batch) {
                 let chunk = span.decode(span.chunks.start, decoder)?;
                 for Wanted { record, slot, .. } in wanted {
-                    let record = usize::try_from(*record).unwrap_or(usize::MAX);
-                    if let (Some(to), Some(found)) =
-                        (gathered.get_mut(*slot), chunk.records.buf(record))
-                    {
+                    let found = usize::try_from(*record).ok().and_then(|n| chunk.records.buf(n));
+                    if let (Some(to), Some(found)) = (gathered.get_mut(*slot), found) {
                         *to = found;
                     }
                 }
             }
         }
+        Ok(gathered)
+    }
+
+    /// The next chunks to read with one request: some, and not too many bytes.
+    fn batch<'p>(
+        &self,
+        parts: &mut Peekable<impl Iterator<Item = &'p [Wanted]>>,
+    ) -> Vec<&'p [Wanted]> {
+        let mut left = BATCH_BYTES.min(self.limits.decoded_bytes);
+        let mut batch: Vec<&[Wanted]> = Vec::new();
+        while let Some(part) = parts.next_if(|part| {
+            let place = part.first().and_then(|one| self.index.place(one.chunk));
+            let (begin, limit) = place.unwrap_or_default();
+            let bytes = if Source::at_once(begin, limit) { limit - begin } else { 0 };
+            let rest = left.checked_sub(bytes).filter(|_| batch.len() < BATCH);
+            left = rest.unwrap_or(left);
+            rest.is_some() || batch.is_empty()
+        }) {
+            batch.push(part);
+        }
+        batch
     }
 
     /// The records of a range in order, with read-ahead: [`RecordIter`] goes on after a damaged chunk.
@@ -268,7 +286,7 @@ impl Reader {
 
     /// How many bytes of file are read ahead, as the options of the reader say.
     pub(super) fn readahead(&self) -> u64 {
-        self.options.readahead_buffer_size.unwrap_or(READAHEAD)
+        self.options.readahead_buffer_size.unwrap_or(READAHEAD).min(self.limits.decoded_bytes)
     }
 
     /// Reads chunks in a row without decoding them.
@@ -335,8 +353,9 @@ impl Reader {
     }
 }
 
-/// Chunks that a batch asks for at once.
+/// Chunks, and bytes of them, that a batch asks for at once.
 const BATCH: usize = 64;
+const BATCH_BYTES: u64 = 16 << 20;
 /// Bytes of file that are read ahead where the options do not say how many.
 const READAHEAD: u64 = 1 << 20;
 
@@ -346,10 +365,10 @@ impl Span<'_> {
         self.chunks.clone()
     }
 
-    /// Decodes one of them.
+    /// Decodes one of them; another one is read on its own.
     ///
     /// # Errors
-    /// As for [`Reader::chunk`], also where the chunk is none of them.
+    /// As for [`Reader::chunk`].
     pub fn decode(&self, chunk: u64, decoder: &mut ChunkDecoder) -> Result<Chunk, Error> {
         if !self.chunks.contains(&chunk) {
             return self.reader.chunk(chunk, decoder);

@@ -16,7 +16,9 @@ use super::options::ReaderOptions;
 use super::reader::Reader;
 use super::source::{Bytes, Source};
 use crate::Limits;
-use crate::riegeli::{BLOCK, ChunkDecoder, ChunkError, ChunkErrorKind, ChunkKind, Placed};
+use crate::riegeli::{
+    BLOCK, ChunkDecoder, ChunkError, ChunkErrorKind, ChunkKind, Placed, Records, stray,
+};
 
 /// Checks all hashes, all chunks, what lies between them, and the index against them; tells `report` what is wrong:
 /// first whether the file opens, then in order of the file.
@@ -53,6 +55,9 @@ pub fn verify(file: &Arc<dyn ReadAt>, limits: Limits, report: &mut dyn FnMut(Fin
         walk.chunks(end, len);
     }
 }
+
+/// A chunk of the index, and its number.
+type Indexed<'r> = (&'r Reader, u64, Entry);
 
 struct Walk<'w> {
     source: Source,
@@ -134,42 +139,24 @@ impl<'w> Walk<'w> {
         &mut self,
         at: u64,
         limit: u64,
-        indexed: Option<(&Reader, u64, Entry)>,
+        indexed: Option<Indexed<'_>>,
     ) -> Result<u64, ChunkError> {
         let bytes = self.source.chunk(at, limit, &self.limits)?;
         let placed = Placed::find(bytes.window(), at, limit)?;
-        let header = placed.header;
-        let records = match header.kind {
-            ChunkKind::Simple | ChunkKind::Transposed => true,
-            _ => indexed.is_some() || header.records > 0,
-        };
-        let finding = if records {
+        let kind = placed.header.kind;
+        let holds_records = matches!(kind, ChunkKind::Simple | ChunkKind::Transposed)
+            || placed.header.records > 0
+            || indexed.is_some();
+        let finding = if holds_records {
             let found = self.decoder.decode_placed(bytes.window(), &placed);
-            match (found, indexed) {
-                (Err(error), Some((reader, number, _))) => {
-                    Some(reader.damaged(number, error).into())
-                }
-                (Err(error), None) => Some(Finding::Stray(error)),
-                (Ok(_), None) if self.reader.is_none() => None,
-                (Ok(_), None) => Some(Finding::Unindexed { offset: at, records: header.records }),
-                (Ok(found), Some((_, chunk, entry))) => {
-                    let (expected, found) = (entry.records, found.len() as u64);
-                    if expected != found {
-                        let offset = at;
-                        let error =
-                            ArrayRecordError::ChunkRecords { chunk, offset, expected, found };
-                        Some(error.into())
-                    } else {
-                        let (expected, found) = (header.decoded_size, entry.decoded_size);
-                        let wrong = Finding::EntrySize { chunk, offset: at, expected, found };
-                        (expected != found).then_some(wrong)
-                    }
-                }
+            match indexed {
+                Some(indexed) => compare(indexed, &placed, found),
+                None => self.stray(&placed, found.map(|_| ())),
             }
         } else {
             match placed.data(bytes.window(), self.decoder.pool()) {
-                Ok(data) => not_zero(header.kind, at, data.bytes()).map(Finding::Padding),
-                Err(error) if header.kind == ChunkKind::Padding => Some(Finding::Padding(error)),
+                Ok(data) => not_zero(kind, at, data.bytes()).map(Finding::Padding),
+                Err(error) if kind == ChunkKind::Padding => Some(Finding::Padding(error)),
                 Err(error) => Some(Finding::Stray(error)),
             }
         };
@@ -178,6 +165,17 @@ impl<'w> Walk<'w> {
         }
         self.tail(&placed);
         Ok(placed.end)
+    }
+
+    /// What is wrong with a chunk of records that the index does not name; without an index, all may be right.
+    fn stray(&self, placed: &Placed, found: Result<(), ChunkError>) -> Option<Finding> {
+        match found {
+            Err(error) => Some(Finding::Stray(error)),
+            Ok(()) => self.reader.map(|_| {
+                let (offset, records) = (placed.begin, placed.header.records);
+                Finding::Unindexed { offset, records }
+            }),
+        }
     }
 
     /// Looks at the zeros that make a chunk as long as it has records.
@@ -223,12 +221,33 @@ impl<'w> Walk<'w> {
     }
 }
 
+/// What is wrong with a chunk of the index.
+fn compare(
+    (reader, chunk, entry): Indexed<'_>,
+    placed: &Placed,
+    found: Result<Records, ChunkError>,
+) -> Option<Finding> {
+    let found = match found {
+        Ok(records) => records.len() as u64,
+        Err(error) => return Some(reader.damaged(chunk, error).into()),
+    };
+    let Placed { begin: offset, end, header, .. } = *placed;
+    // Who reads by the index takes it to end where the next one begins.
+    if let Some((_, limit)) = reader.index.place(chunk).filter(|(_, limit)| end > *limit) {
+        let kind = ChunkErrorKind::Outside { limit, end };
+        return Some(reader.damaged(chunk, ChunkError { chunk: offset, kind }).into());
+    }
+    let expected = entry.records;
+    if expected != found {
+        return Some(ArrayRecordError::ChunkRecords { chunk, offset, expected, found }.into());
+    }
+    let (expected, found) = (header.decoded_size, entry.decoded_size);
+    (expected != found).then_some(Finding::EntrySize { chunk, offset, expected, found })
+}
+
 /// What is wrong with the data of a chunk without records.
 fn not_zero(kind: ChunkKind, chunk: u64, data: &[u8]) -> Option<ChunkError> {
-    let found = data.iter().filter(|byte| **byte != 0).count() as u64;
-    let kind = match kind {
-        ChunkKind::Padding if found > 0 => ChunkErrorKind::Values { expected: 0, found },
-        _ => return None,
-    };
-    Some(ChunkError { chunk, kind })
+    let found = if kind == ChunkKind::Padding { stray(data) } else { 0 };
+    let kind = ChunkErrorKind::Values { expected: 0, found };
+    (found > 0).then_some(ChunkError { chunk, kind })
 }

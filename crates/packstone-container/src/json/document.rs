@@ -1,5 +1,6 @@
 //! What a reader is asked for, and what it hands back.
 
+use super::encoding::Encoding;
 use super::value::Value;
 use crate::Limits;
 
@@ -15,6 +16,9 @@ pub struct ReadOptions {
     pub allow_nan: bool,
     /// Accepts a UTF-8 byte order mark, and notes it.
     pub allow_bom: bool,
+    /// Accepts UTF-16 and UTF-32, byte order marks and bare surrogates, as Python's `json.loads` does with bytes, and notes
+    /// them.
+    pub any_encoding: bool,
     /// Refuses objects with two members of one name, instead of keeping the last value and noting it.
     pub refuse_duplicates: bool,
 }
@@ -27,6 +31,7 @@ impl Default for ReadOptions {
             max_values: 1 << 26,
             allow_nan: false,
             allow_bom: false,
+            any_encoding: false,
             refuse_duplicates: false,
         }
     }
@@ -58,6 +63,13 @@ impl ReadOptions {
     #[must_use]
     pub fn with_bom(mut self, allow: bool) -> Self {
         self.allow_bom = allow;
+        self
+    }
+
+    /// The same options, accepting all encodings that Python accepts, or UTF-8 alone.
+    #[must_use]
+    pub fn with_any_encoding(mut self, allow: bool) -> Self {
+        self.any_encoding = allow;
         self
     }
 
@@ -103,4 +115,6 @@ pub enum NoteKind {
     NonFinite,
     /// The document begins with a byte order mark, which is not part of the value.
     ByteOrderMark,
+    /// The document is in another encoding; as UTF-8, that it has surrogates there, which UTF-8 forbids.
+    Encoding(Encoding),
 }

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::encoding::Encoding;
+
 /// A document that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{kind} at line {line}, column {column} (byte {offset})")]
@@ -47,6 +49,12 @@ pub enum JsonErrorKind {
     /// The bytes are not UTF-8.
     #[error("expected UTF-8, found other bytes")]
     InvalidUtf8,
+    /// The bytes are not in the encoding that the first of them suggest.
+    #[error("expected {encoding}, found other bytes")]
+    InvalidText {
+        /// The encoding.
+        encoding: Encoding,
+    },
     /// The document ends too early.
     #[error("expected {expected}, found the end of the document")]
     Truncated {

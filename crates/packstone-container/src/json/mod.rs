@@ -16,6 +16,7 @@
 mod at;
 mod build;
 mod document;
+mod encoding;
 mod equal;
 mod error;
 mod escape;
@@ -38,6 +39,8 @@ mod tests;
 
 pub use at::{At, Lax};
 pub use document::{Document, Note, NoteKind, ReadOptions};
+pub use encoding::Encoding;
+pub(crate) use encoding::utf16_of_python_utf8;
 pub use equal::python_eq;
 pub use error::{JsonError, JsonErrorKind};
 pub use float::{FloatStyle, float_text, python_float};

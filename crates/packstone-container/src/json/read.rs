@@ -5,6 +5,7 @@
 //! a container takes exactly its part when it closes.
 
 use super::document::{Document, Note, NoteKind, ReadOptions};
+use super::encoding::{Encoding, Recoded};
 use super::error::{JsonError, JsonErrorKind as Kind};
 use super::key::Key;
 use super::number::Number;
@@ -21,13 +22,14 @@ const MAX_DEPTH: usize = 1024;
 /// Notes that are kept; further ones are counted.
 const MAX_NOTES: usize = 256;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Reads one JSON value that makes up the whole document, white space aside.
 ///
 /// # Errors
 ///
-/// The document is not JSON in UTF-8, or exceeds a limit of the options.
+/// The document is not JSON in UTF-8 (or another encoding, where the options allow it), or exceeds a limit of the
+/// options. Offsets count bytes of the document in its own encoding.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Document, JsonError> {
     let fail = |offset, kind| Err(JsonError::new(bytes, offset, kind));
     let (limit, found) =
@@ -35,32 +37,32 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Document, JsonError> 
     if found > limit {
         return fail(0, Kind::TooLarge { limit, found });
     }
-    let marked = bytes.starts_with(BYTE_ORDER_MARK);
-    if marked && !options.allow_bom {
-        return fail(0, Kind::ByteOrderMark);
+    let encoding = if options.any_encoding { Encoding::detect(bytes) } else { Encoding::Utf8 };
+    match std::str::from_utf8(bytes) {
+        Ok(text) if encoding == Encoding::Utf8 => Reader::read(text, options, Vec::new()),
+        Err(error) if !options.any_encoding => fail(error.valid_up_to(), Kind::InvalidUtf8),
+        _ => recoded(&Recoded::new(bytes, encoding)?, encoding, options),
     }
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => return fail(error.valid_up_to(), Kind::InvalidUtf8),
-    };
-    let mut reader = Reader {
-        text,
-        place: 0,
-        options,
-        depth: options.limits.depth.min(MAX_DEPTH),
-        frames: Vec::new(),
-        values: Vec::new(),
-        keys: Vec::new(),
-        count: 0,
-        notes: Vec::new(),
-        notes_left_off: 0,
-    };
-    if marked {
-        reader.note(NoteKind::ByteOrderMark, path::ROOT.to_owned(), 0);
-        reader.place = BYTE_ORDER_MARK.len();
+}
+
+/// Reads a document that had to be brought to UTF-8.
+fn recoded(
+    document: &Recoded<'_>,
+    encoding: Encoding,
+    options: &ReadOptions,
+) -> Result<Document, JsonError> {
+    let kind = NoteKind::Encoding(encoding);
+    let note = Note { kind, path: path::ROOT.to_owned(), offset: 0 };
+    match Reader::read(&document.text, options, vec![note]) {
+        Ok(mut read) => {
+            document.locate(read.notes.iter_mut().map(|note| &mut note.offset));
+            Ok(read)
+        }
+        Err(mut error) => {
+            document.locate(std::iter::once(&mut error.offset));
+            Err(error)
+        }
     }
-    let value = reader.document()?;
-    Ok(Document { value, notes: reader.notes, notes_left_off: reader.notes_left_off })
 }
 
 /// An array or object that is not closed yet.
@@ -88,6 +90,35 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// Reads all of `text`, a byte order mark included; `notes` are those on the document as a whole.
+    fn read(
+        text: &'a str,
+        options: &'a ReadOptions,
+        notes: Vec<Note>,
+    ) -> Result<Document, JsonError> {
+        let mut reader = Reader {
+            text,
+            place: 0,
+            options,
+            depth: options.limits.depth.min(MAX_DEPTH),
+            frames: Vec::new(),
+            values: Vec::new(),
+            keys: Vec::new(),
+            count: 0,
+            notes,
+            notes_left_off: 0,
+        };
+        if text.starts_with(BYTE_ORDER_MARK) {
+            if !options.allow_bom && !options.any_encoding {
+                return Err(reader.fail(0, Kind::ByteOrderMark));
+            }
+            reader.note(NoteKind::ByteOrderMark, path::ROOT.to_owned(), 0);
+            reader.place = BYTE_ORDER_MARK.len_utf8();
+        }
+        let value = reader.document()?;
+        Ok(Document { value, notes: reader.notes, notes_left_off: reader.notes_left_off })
+    }
+
     fn document(&mut self) -> Result<Value, JsonError> {
         loop {
             self.skip_white_space();

@@ -1,5 +1,6 @@
 //! The reader and the writer on whole documents.
 
+mod encodings;
 mod hostile;
 mod reading;
 mod writing;

@@ -49,7 +49,8 @@ impl ChunkEncoder {
 
     /// Makes a chunk of `records` and puts it into `chunk`, whose memory is used again.
     ///
-    /// Equal records and settings give equal bytes; uncompressed and with Zstandard, the original's.
+    /// Equal records and settings give equal bytes: the original's where nothing is compressed, and with Zstandard where
+    /// the versions of its library agree.
     ///
     /// # Errors
     /// [`CodecError::Level`] and [`CodecError::Window`] for settings that do not exist, [`CodecError::Memory`] where

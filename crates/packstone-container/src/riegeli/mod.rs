@@ -29,6 +29,8 @@ mod header;
 mod place;
 mod records;
 mod simple;
+#[cfg(test)]
+mod tests;
 mod transposed;
 
 pub use block::{BLOCK, can_begin, chunk_end};
@@ -36,6 +38,7 @@ pub use compression::Compression;
 pub use decode::ChunkDecoder;
 pub use encode::{ChunkEncoder, EncodedChunk};
 pub use error::{ChunkError, ChunkErrorKind};
+pub(crate) use frame::stray;
 pub use frame::{Data, Placed, Window};
 pub use header::{ChunkHeader, ChunkKind};
 pub use place::ChunkWriter;

@@ -155,20 +155,30 @@ pub enum ZipError {
     },
     /// The compressed stream is damaged.
     #[error(
-        "expected a deflate stream in entry {name:?}, found damage after {decoded} decoded bytes"
+        "expected a whole {method} stream in entry {name:?}, found damage after {decoded} decoded bytes"
     )]
-    Deflate {
+    Damaged {
         /// The entry.
         name: String,
+        /// Its method.
+        method: Method,
         /// Bytes decoded before the damage.
         decoded: u64,
+    },
+    /// No data descriptor follows a payload whose local header announces one.
+    #[error("expected the data descriptor of entry {name:?} at byte {offset}, found none")]
+    Descriptor {
+        /// The entry.
+        name: String,
+        /// Where its payload ends.
+        offset: u64,
     },
     /// The payload has another length than announced.
     #[error("expected {expected} bytes of {what} in entry {name:?}, found {found}")]
     Length {
         /// The entry.
         name: String,
-        /// `data` or `deflate stream`.
+        /// `data`, or the kind of compressed stream.
         what: &'static str,
         /// The announced length.
         expected: u64,

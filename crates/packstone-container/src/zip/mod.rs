@@ -9,31 +9,51 @@
 //! [trailing]  any bytes
 //! ```
 //!
-//! [`Archive::parse`] reads the central directory and holds every local header against it, so an [`Entry`] names a
-//! range of bytes that is inside the file and shared with no other entry. Payloads are viewed ([`Entry::raw`]) or
-//! decoded and checked ([`Entry::read`]). [`Writer`] gives the bytes that CPython's `zipfile` gives when NumPy drives
-//! it.
+//! Two ways lead in. [`Directory::parse`] reads the central directory alone and locates entries when they are asked for,
+//! as tolerant of what stands in local headers as CPython's `zipfile`. [`Archive::parse`] holds everything against
+//! everything first: local sizes, method and CRC-32 must agree with the directory, and no name may repeat. Either way an
+//! [`Entry`] names a range of bytes that is inside the file and shared with no other entry. Payloads are viewed
+//! ([`Entry::raw`], [`Entry::view`]) or decoded and checked ([`Entry::read`]). A name is a key, never a file path.
 //!
-//! Stricter than `zipfile`: local sizes, method and CRC-32 must agree with the central record, entries may not overlap
-//! or repeat a name, the directory must hold the announced number of records. A name is a key, never a file path.
+//! [`Writer`] gives the bytes that CPython's `zipfile` gives, [`Layout`] says beforehand where they will stand, and
+//! [`Directory::refresh_crc`] brings checksums up to date after payloads were changed in place.
 
 mod archive;
+mod decode;
+mod directory;
+mod encode;
 mod end;
 mod entry;
 mod error;
 mod extra;
+mod layout;
+mod local;
+mod lzma;
+mod method;
 mod name;
+mod record;
+mod refresh;
 #[cfg(test)]
 mod testdata;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use archive::Archive;
-pub use entry::{Entry, Method};
+pub use directory::Directory;
+pub use encode::Payload;
+pub use entry::Entry;
 pub use error::ZipError;
-pub use write::{EntryOptions, WriteError, Writer};
+pub use layout::{Layout, Placed, Planned};
+pub use method::Method;
+pub use record::Record;
+pub use refresh::Patch;
+pub use write::{EntryOptions, Padding, WriteError, Writer};
 
 /// Set in flags where the payload or the directory is encrypted (bits 0, 6, 13).
 const FLAG_ENCRYPTED: u16 = 0x2041;
+/// Set in flags of LZMA entries where an end marker closes the stream.
+const FLAG_LZMA_END: u16 = 0x0002;
 /// Set in flags where CRC-32 and sizes follow the payload instead of standing in the local header.
 const FLAG_DESCRIPTOR: u16 = 0x0008;
 /// Set in flags where the name is UTF-8.

@@ -3,3 +3,4 @@
 pub mod datasetrt;
 pub mod sds;
 pub mod sedpack;
+pub mod tensordict;

@@ -8,6 +8,7 @@ mod dtype;
 mod fidelity;
 mod finding;
 mod holds;
+mod outline;
 mod schema;
 mod value;
 
@@ -18,5 +19,6 @@ pub use dtype::{DType, TimeUnit};
 pub use fidelity::{Fidelity, Loss};
 pub use finding::{Finding, Severity};
 pub use holds::Holds;
+pub use outline::Outline;
 pub use schema::{Field, Key, Schema};
 pub use value::ValueRef;

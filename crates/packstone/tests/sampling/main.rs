@@ -11,3 +11,4 @@ mod golden;
 mod loader;
 mod sampler;
 mod table;
+mod view;

@@ -90,7 +90,7 @@ fn rows_are_filtered_repeated_and_weighted() {
     let whole = heavy.to_table().unwrap();
     assert_eq!(whole.column("word").unwrap().get(1), Some(Cell::Utf8("é")));
     // Putting a table in its own place changes how rows are drawn, and nothing else.
-    let same = table.replaced_by(&table.to_table().unwrap()).unwrap();
+    let same = table.replaced_by(table.to_table().unwrap()).unwrap();
     assert_eq!(same.to_table().unwrap(), table.to_table().unwrap());
     assert!(same.is_replaced());
     let code = |result: packstone::Result<ActiveTable>| result.map(|_| ()).map_err(|e| e.code());
@@ -116,14 +116,19 @@ fn a_table_is_replaced_by_what_the_original_accepts() {
     let mut columns: Vec<_> =
         given.columns().map(|(name, column)| (name.to_owned(), Arc::clone(column))).collect();
     columns.reverse();
-    let replaced = table.replaced_by(&Table::new(columns).unwrap()).unwrap();
+    let replaced = table.replaced_by(Table::new(columns).unwrap()).unwrap();
     assert_eq!(identities(&replaced), [(4, 1), (9, 0), (9, 2)]);
     assert_eq!(replaced.weight(2), Some(3.0));
     let whole = replaced.to_table().unwrap();
-    assert_eq!(names(&whole), ["cache_id", "sample_id", "label", "word", "weight", "split"]);
+    assert_eq!(names(&whole), ["split", "weight", "word", "label", "sample_id", "cache_id"]);
+    assert_eq!(whole.column("weight").unwrap().get(2), Some(Cell::Int64(3)));
     assert_eq!(whole.column("label").unwrap().get(2), Some(Cell::Null));
+    // Other weights and other rows leave its order and its further columns.
+    let other = replaced.reweighted(vec![0.5; 3]).unwrap().select(&[2]).unwrap();
+    assert_eq!(names(&other.to_table().unwrap()), names(&whole));
+    assert_eq!((other.weight(0), identities(&other)), (Some(0.5), vec![(9, 2)]));
     // And is replaced again, without the further column.
-    let again = replaced.replaced_by(&without(&whole, "split")).unwrap();
+    let again = replaced.replaced_by(without(&whole, "split")).unwrap();
     assert_eq!(names(&again.to_table().unwrap()).len(), 5);
 }
 
@@ -206,7 +211,7 @@ fn every_other_table_is_refused_with_its_reason_and_changes_nothing() {
         ),
     ];
     for (given, code, says) in cases {
-        let error = table.replaced_by(&given).map(|_| ()).unwrap_err();
+        let error = table.replaced_by(given).map(|_| ()).unwrap_err();
         assert_eq!(error.code(), code, "{error}");
         assert!(error.to_string().contains(says), "{error}");
         assert!(!table.is_replaced() && table.rows() == 5);
@@ -214,7 +219,7 @@ fn every_other_table_is_refused_with_its_reason_and_changes_nothing() {
     let twice = whole.columns().chain(whole.columns().take(1));
     let twice =
         Table::new(twice.map(|(name, column)| (name.to_owned(), Arc::clone(column)))).unwrap();
-    let error = table.replaced_by(&twice).map(|_| ()).unwrap_err();
+    let error = table.replaced_by(twice).map(|_| ()).unwrap_err();
     assert!(
         error.to_string().contains("expected columns of distinct names, found \"cache_id\" again")
     );
@@ -241,7 +246,7 @@ fn stored_columns_with_reserved_names_get_others() {
         ]
     );
     assert_eq!(whole.column("metadata.metadata.weight").unwrap().get(0), Some(Cell::Int64(4)));
-    assert_eq!(identities(&table.replaced_by(&whole).unwrap()), [(3, 0), (3, 1)]);
+    assert_eq!(identities(&table.replaced_by(whole).unwrap()), [(3, 0), (3, 1)]);
 }
 
 #[test]

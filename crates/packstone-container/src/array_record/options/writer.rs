@@ -140,7 +140,7 @@ fn compression<'t>(
     let mut seen: Vec<&'static str> = Vec::new();
     for pair in pairs.clone() {
         let Some(second) = ours.into_iter().find(|key| *key == pair.key) else { continue };
-        if let Some(first) = seen.iter().copied().find(|first| excludes(first, second)) {
+        if let Some(first) = ours.into_iter().find(|k| seen.contains(k) && excludes(k, second)) {
             return Err(OptionError::Conflict { first, second });
         }
         seen.push(second);

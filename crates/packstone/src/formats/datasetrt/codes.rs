@@ -16,5 +16,6 @@ codes! {
     UNKNOWN_IDENTITY = "datasetrt/unknown_identity",
     VIEW_INVALID = "datasetrt/view_invalid",
     VIEW_STALE = "datasetrt/view_stale",
+    VIEW_VERSION = "datasetrt/view_version",
     WEIGHT_INVALID = "datasetrt/weight_invalid",
 }

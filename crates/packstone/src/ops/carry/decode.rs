@@ -8,8 +8,8 @@ use packstone_io::{Buf, Kind};
 use super::Form;
 use super::plan::{Carry, Slot};
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, ShardRef};
-use crate::model::{Batch, Column, Field, Schema};
+use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, ShardRef};
+use crate::model::{Batch, Column, Field, Outline, Schema};
 
 /// The dataset as its source had it, where it carries a description; else the dataset itself.
 ///
@@ -45,6 +45,14 @@ impl Dataset for Reopened {
 
     fn schema(&self) -> &Arc<Schema> {
         &self.schema
+    }
+
+    fn outline(&self) -> Result<Option<Outline>> {
+        self.dataset.outline()
+    }
+
+    fn leaves(&self) -> Option<Leaves<'_>> {
+        self.dataset.leaves()
     }
 
     fn stored(&self) -> Option<Arc<dyn Dataset>> {

@@ -16,15 +16,10 @@ use packstone_io::Kind;
 use super::super::codes;
 use super::permutation::permutation;
 use crate::error::{Error, Place, Result};
+use crate::random::mix;
 
 /// Domain of the seeds of readers.
 const DOMAIN: u64 = 0x4453_5452_5345_4544;
-
-fn mix(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
 
 /// The seed of one worker of one rank. No two workers of a loader share one.
 #[must_use]

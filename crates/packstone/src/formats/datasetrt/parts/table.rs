@@ -16,7 +16,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use packstone_container::arrow_table::{Bitmap, Cell, Column, Table, TableError, Values};
+use packstone_container::arrow_table::{
+    Bitmap, Cell, Column, ColumnKind, Table, TableError, Values,
+};
 use packstone_io::Kind;
 
 use super::super::codes;
@@ -83,13 +85,13 @@ impl Caches {
     }
 }
 
-/// The rows of a table that was replaced.
+/// Where the rows of a table come from.
 #[derive(Clone, Debug)]
-struct Listed {
-    cache_ids: Arc<Column>,
-    sample_ids: Arc<Column>,
-    weight: Arc<Column>,
-    weights: Arc<Weights>,
+enum Rows {
+    /// All samples, with these stored columns.
+    Whole(Table),
+    /// A table as it was given, with what its own columns say.
+    Given { table: Table, cache_ids: Arc<Column>, sample_ids: Arc<Column>, weights: Arc<Weights> },
 }
 
 /// The table, see [the module](self). Cloning shares all columns.
@@ -97,11 +99,8 @@ struct Listed {
 pub struct ActiveTable {
     caches: Arc<Caches>,
     /// The stored columns, under the names that the table has for them.
-    stored: Table,
-    /// Columns of the user.
-    extra: Table,
-    listed: Option<Listed>,
-    rows: usize,
+    schema: Arc<[(String, ColumnKind)]>,
+    rows: Rows,
 }
 
 impl ActiveTable {
@@ -112,9 +111,8 @@ impl ActiveTable {
     pub fn new(caches: Arc<Caches>, parts: &[Table]) -> Result<Self> {
         if parts.len() != caches.caches.len() {
             let (expected, found) = (caches.caches.len(), parts.len());
-            return Err(invalid(format!(
-                "expected a table of each of {expected} caches, found {found}"
-            )));
+            let message = format!("expected a table of each of {expected} caches, found {found}");
+            return Err(invalid(message));
         }
         for ((id, samples), part) in caches.caches.iter().zip(parts) {
             if part.rows() as u64 != *samples {
@@ -124,157 +122,111 @@ impl ActiveTable {
             }
         }
         let stored = concat(parts)?;
-        let rows = stored.rows();
         let names = table_names(stored.columns().map(|(name, _)| name));
         let columns = stored.columns().map(|(_, column)| Arc::clone(column));
         let stored = Table::new(names.into_iter().zip(columns)).map_err(misfit)?;
-        Ok(Self { caches, stored, extra: Table::default(), listed: None, rows })
+        let schema = stored.columns().map(|(name, column)| (name.to_owned(), column.kind()));
+        let schema = schema.collect();
+        Ok(Self { caches, schema, rows: Rows::Whole(stored) })
     }
 
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.rows
+        match &self.rows {
+            Rows::Whole(table) | Rows::Given { table, .. } => table.rows(),
+        }
     }
 
     /// Whether the table was replaced since it was made from the caches.
     #[must_use]
     pub fn is_replaced(&self) -> bool {
-        self.listed.is_some()
+        matches!(self.rows, Rows::Given { .. })
     }
 
     /// What a sampler draws from.
     #[must_use]
     pub fn population(&self) -> Population {
-        match &self.listed {
-            Some(listed) => Population::Weighted(Arc::clone(&listed.weights)),
-            None => Population::Equal(self.rows as u64),
+        match &self.rows {
+            Rows::Whole(stored) => Population::Equal(stored.rows() as u64),
+            Rows::Given { weights, .. } => Population::Weighted(Arc::clone(weights)),
         }
     }
 
     /// The sample of a row; `None` past the end.
     #[must_use]
     pub fn identity(&self, row: u64) -> Option<Identity> {
-        let Some(listed) = &self.listed else { return self.caches.identity(row) };
-        let row = usize::try_from(row).ok()?;
-        match (listed.cache_ids.get(row)?, listed.sample_ids.get(row)?) {
-            (Cell::UInt64(cache_id), Cell::UInt64(sample_id)) => {
-                Some(Identity { cache_id, sample_id })
-            }
-            _ => None,
+        match &self.rows {
+            Rows::Whole(_) => self.caches.identity(row),
+            Rows::Given { cache_ids, sample_ids, .. } => listed(cache_ids, sample_ids, row),
         }
     }
 
     /// The weight of a row: 1 where none was given; `None` past the end.
     #[must_use]
     pub fn weight(&self, row: usize) -> Option<f64> {
-        match &self.listed {
-            Some(listed) => match listed.weight.get(row)? {
-                Cell::Float64(weight) => Some(weight),
-                _ => None,
-            },
-            None => (row < self.rows).then_some(1.0),
+        match &self.rows {
+            Rows::Whole(stored) => (row < stored.rows()).then_some(1.0),
+            Rows::Given { table, .. } => as_double(table.column(WEIGHT)?.get(row)?),
         }
     }
 
-    /// The whole table, in the order of columns that [the module](self) shows.
+    /// The whole table: one that was put in place as it was given, else in the order that [the module](self) shows.
     ///
     /// # Errors
     /// None in fact: all columns have one length.
     pub fn to_table(&self) -> Result<Table> {
-        let (cache_ids, sample_ids, weight) = self.own_columns();
-        let own = [(CACHE_ID.to_owned(), cache_ids), (SAMPLE_ID.to_owned(), sample_ids)];
-        let shared = |(name, column): (&str, &Arc<Column>)| (name.to_owned(), Arc::clone(column));
-        let columns = own
-            .into_iter()
-            .chain(self.stored.columns().map(shared))
-            .chain([(WEIGHT.to_owned(), weight)])
-            .chain(self.extra.columns().map(shared));
-        Table::new(columns).map_err(misfit)
-    }
-
-    /// Identities and weights as columns.
-    fn own_columns(&self) -> (Arc<Column>, Arc<Column>, Arc<Column>) {
-        if let Some(listed) = &self.listed {
-            let Listed { cache_ids, sample_ids, weight, .. } = listed;
-            return (Arc::clone(cache_ids), Arc::clone(sample_ids), Arc::clone(weight));
-        }
-        let mut cache_ids = Vec::with_capacity(self.rows);
-        let mut sample_ids = Vec::with_capacity(self.rows);
+        let stored = match &self.rows {
+            Rows::Given { table, .. } => return Ok(table.clone()),
+            Rows::Whole(stored) => stored,
+        };
+        let mut cache_ids = Vec::with_capacity(stored.rows());
+        let mut sample_ids = Vec::with_capacity(stored.rows());
         for (id, samples) in &self.caches.caches {
             cache_ids.extend((0..*samples).map(|_| *id));
             sample_ids.extend(0..*samples);
         }
-        (
-            Arc::new(Values::UInt64(cache_ids).into()),
-            Arc::new(Values::UInt64(sample_ids).into()),
-            Arc::new(Values::Float64(vec![1.0; self.rows]).into()),
-        )
+        let own = |name: &str, values| (name.to_owned(), Arc::new(Column::new(values)));
+        let columns =
+            [own(CACHE_ID, Values::UInt64(cache_ids)), own(SAMPLE_ID, Values::UInt64(sample_ids))];
+        let columns = columns
+            .into_iter()
+            .chain(stored.columns().map(shared))
+            .chain([own(WEIGHT, Values::Float64(vec![1.0; stored.rows()]))]);
+        Table::new(columns).map_err(misfit)
     }
 
-    /// Another table in place of this one: rows of known samples with weights, stored columns of their kinds (their values
-    /// may differ or be null), and any further columns. Order of columns is free. This one stays as it is.
+    /// Another table in place of this one: rows of known samples with weights, stored columns of their kinds (their
+    /// values may differ or be null), and any further columns, in any order. This one stays as it is.
     ///
     /// # Errors
     /// [`codes::TABLE_INVALID`], [`codes::UNKNOWN_IDENTITY`], [`codes::WEIGHT_INVALID`], with the row.
-    pub fn replaced_by(&self, table: &Table) -> Result<Self> {
+    pub fn replaced_by(&self, table: Table) -> Result<Self> {
         if table.rows() == 0 {
             return Err(invalid("expected a table of at least one row, found none"));
         }
         let mut names = HashSet::new();
         if let Some((name, _)) = table.columns().find(|(name, _)| !names.insert(*name)) {
-            return Err(invalid(format!(
-                "expected columns of distinct names, found {name:?} again"
-            )));
+            let message = format!("expected columns of distinct names, found {name:?} again");
+            return Err(invalid(message));
         }
         let column = |name: &str| {
-            table
-                .column(name)
-                .ok_or_else(|| invalid(format!("expected a column {name:?}, found none")))
+            let missing = || invalid(format!("expected a column {name:?}, found none"));
+            table.column(name).ok_or_else(missing)
         };
         let cache_ids = ids(CACHE_ID, column(CACHE_ID)?)?;
         let sample_ids = ids(SAMPLE_ID, column(SAMPLE_ID)?)?;
-        let weight = weight(column(WEIGHT)?)?;
-        let mut stored = Vec::new();
-        for (name, known) in self.stored.columns() {
-            let column = column(name)?;
-            if column.kind() != known.kind() {
-                let (expected, found) = (known.kind(), column.kind());
-                return Err(invalid(format!("expected {expected} as stored, found {found}"))
-                    .with_place(Place::default().field(name)));
+        let weights = weights(column(WEIGHT)?)?;
+        for (name, expected) in self.schema.iter() {
+            let found = column(name)?.kind();
+            if found != *expected {
+                let message = format!("expected {expected} as stored, found {found}");
+                return Err(invalid(message).with_place(Place::default().field(name)));
             }
-            stored.push((name.to_owned(), Arc::clone(column)));
         }
-        let extra = table
-            .columns()
-            .filter(|(name, _)| !RESERVED.contains(name) && self.stored.column(name).is_none());
-        let extra = extra.map(|(name, column)| (name.to_owned(), Arc::clone(column)));
-        self.listing(
-            cache_ids,
-            sample_ids,
-            weight,
-            Table::new(stored).map_err(misfit)?,
-            Table::new(extra).map_err(misfit)?,
-        )
-    }
-
-    fn listing(
-        &self,
-        cache_ids: Arc<Column>,
-        sample_ids: Arc<Column>,
-        weight: Arc<Column>,
-        stored: Table,
-        extra: Table,
-    ) -> Result<Self> {
-        let Values::Float64(values) = weight.values() else {
-            return Err(invalid("expected weights of float64"));
-        };
-        let weights = Arc::new(Weights::new(values.iter().copied())?);
-        let rows = weight.len();
-        let listed = Some(Listed { cache_ids, sample_ids, weight, weights });
-        let table = Self { caches: Arc::clone(&self.caches), stored, extra, listed, rows };
-        for row in 0..rows as u64 {
-            if let Some(identity) = table.identity(row).filter(|id| !self.caches.contains(*id)) {
+        for row in 0..table.rows() as u64 {
+            let identity = listed(&cache_ids, &sample_ids, row);
+            if let Some(identity) = identity.filter(|identity| !self.caches.contains(*identity)) {
                 let Identity { cache_id, sample_id } = identity;
                 let message = format!(
                     "expected a sample of this dataset, found sample {sample_id} of cache {cache_id}"
@@ -283,7 +235,8 @@ impl ActiveTable {
                 return Err(Error::new(Kind::Invalid, codes::UNKNOWN_IDENTITY, place, message));
             }
         }
-        Ok(table)
+        let rows = Rows::Given { table, cache_ids, sample_ids, weights: Arc::new(weights) };
+        Ok(Self { caches: Arc::clone(&self.caches), schema: Arc::clone(&self.schema), rows })
     }
 
     /// The given rows in the given order, which may repeat. The table counts as replaced then.
@@ -291,10 +244,7 @@ impl ActiveTable {
     /// # Errors
     /// [`codes::TABLE_INVALID`] for no rows or one past the end.
     pub fn select(&self, rows: &[usize]) -> Result<Self> {
-        if rows.is_empty() {
-            return Err(invalid("expected at least one row, found none"));
-        }
-        self.replaced_by(&self.to_table()?.select(rows).map_err(misfit)?)
+        self.replaced_by(self.to_table()?.select(rows).map_err(misfit)?)
     }
 
     /// The rows whose bits are set. The table counts as replaced then.
@@ -302,11 +252,10 @@ impl ActiveTable {
     /// # Errors
     /// [`codes::TABLE_INVALID`] where no row is left or the bits are not as many as the rows.
     pub fn filter(&self, keep: &Bitmap) -> Result<Self> {
-        if keep.len() != self.rows {
-            let (expected, found) = (self.rows, keep.len());
-            return Err(invalid(format!(
-                "expected a selection among {expected} rows, found {found}"
-            )));
+        if keep.len() != self.rows() {
+            let (expected, found) = (self.rows(), keep.len());
+            let message = format!("expected a selection among {expected} rows, found {found}");
+            return Err(invalid(message));
         }
         self.select(&keep.rows().collect::<Vec<_>>())
     }
@@ -316,13 +265,39 @@ impl ActiveTable {
     /// # Errors
     /// [`codes::WEIGHT_INVALID`] with the row; [`codes::TABLE_INVALID`] where they are not as many as the rows.
     pub fn reweighted(&self, weights: Vec<f64>) -> Result<Self> {
-        if weights.len() != self.rows {
-            let (expected, found) = (self.rows, weights.len());
+        if weights.len() != self.rows() {
+            let (expected, found) = (self.rows(), weights.len());
             return Err(invalid(format!("expected {expected} weights, found {found}")));
         }
-        let (cache_ids, sample_ids, _) = self.own_columns();
-        let weight = Arc::new(Values::Float64(weights).into());
-        self.listing(cache_ids, sample_ids, weight, self.stored.clone(), self.extra.clone())
+        let weight = Arc::new(Column::new(Values::Float64(weights)));
+        let table = self.to_table()?;
+        let columns = table
+            .columns()
+            .map(|(name, column)| shared((name, if name == WEIGHT { &weight } else { column })));
+        self.replaced_by(Table::new(columns).map_err(misfit)?)
+    }
+}
+
+fn shared((name, column): (&str, &Arc<Column>)) -> (String, Arc<Column>) {
+    (name.to_owned(), Arc::clone(column))
+}
+
+/// The sample at a row of columns of ids.
+fn listed(cache_ids: &Column, sample_ids: &Column, row: u64) -> Option<Identity> {
+    let row = usize::try_from(row).ok()?;
+    match (cache_ids.get(row)?, sample_ids.get(row)?) {
+        (Cell::UInt64(cache_id), Cell::UInt64(sample_id)) => Some(Identity { cache_id, sample_id }),
+        _ => None,
+    }
+}
+
+/// A number as the nearest double.
+fn as_double(cell: Cell<'_>) -> Option<f64> {
+    match cell {
+        Cell::Float64(value) => Some(value),
+        Cell::Int64(value) => Some(value as f64),
+        Cell::UInt64(value) => Some(value as f64),
+        _ => None,
     }
 }
 
@@ -400,28 +375,21 @@ fn ids(name: &str, column: &Arc<Column>) -> Result<Arc<Column>> {
     }
 }
 
-/// A column of weights as doubles, the nearest ones to integers.
-fn weight(column: &Arc<Column>) -> Result<Arc<Column>> {
-    if let Some(row) = first_null(column) {
-        let place = Place::default().field(WEIGHT).record(row as u64);
-        return Err(Error::new(
-            Kind::Invalid,
-            codes::WEIGHT_INVALID,
-            place,
-            "expected a weight, found null",
-        ));
-    }
-    let doubles = match column.values() {
-        Values::Float64(_) => return Ok(Arc::clone(column)),
-        Values::Int64(values) => values.iter().map(|value| *value as f64).collect(),
-        Values::UInt64(values) => values.iter().map(|value| *value as f64).collect(),
-        other => {
-            let message = format!("expected a number, found {}", other.kind());
-            let place = Place::default().field(WEIGHT);
-            return Err(Error::new(Kind::Invalid, codes::WEIGHT_INVALID, place, message));
-        }
+/// The weights of a column of numbers.
+fn weights(column: &Column) -> Result<Weights> {
+    let wrong = |place: Place, message: String| {
+        Err(Error::new(Kind::Invalid, codes::WEIGHT_INVALID, place.field(WEIGHT), message))
     };
-    Ok(Arc::new(Values::Float64(doubles).into()))
+    if let Some(row) = first_null(column) {
+        let place = Place::default().record(row as u64);
+        return wrong(place, "expected a weight, found null".to_owned());
+    }
+    match column.values() {
+        Values::Float64(values) => Weights::new(values.iter().copied()),
+        Values::Int64(values) => Weights::new(values.iter().map(|value| *value as f64)),
+        Values::UInt64(values) => Weights::new(values.iter().map(|value| *value as f64)),
+        other => wrong(Place::default(), format!("expected a number, found {}", other.kind())),
+    }
 }
 
 fn first_null(column: &Column) -> Option<usize> {

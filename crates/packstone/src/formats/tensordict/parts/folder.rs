@@ -1,0 +1,149 @@
+//! A tree in a folder.
+//!
+//! Small files are read and copied to buffers of their own size, large ones are mapped by the root. Where a tree has so
+//! many large files that maps of all of them could not be had at once, maps are made for one reader and not kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use packstone_io::{AlignedBuf, Buf, EntryKind, Kind, RelPath, Root};
+
+use super::super::codes;
+use super::node::Source;
+use super::store::{Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, join};
+use crate::error::{Error, Place, Result};
+
+/// Files from this size on come as maps.
+const MAPPED: u64 = 256 << 10;
+/// So many large files are too many to map at once.
+const CROWD: usize = 8192;
+/// What a kept buffer takes beyond its bytes.
+const OVERHEAD: u64 = 256;
+/// Of 65,530 maps that a process may have by default, a fraction, so that many datasets can be open.
+const KEPT: ShelfSize = ShelfSize { maps: 1024, bytes: 64 << 20 };
+
+/// A folder with a tree in it.
+pub struct FolderStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    root: Arc<dyn Root>,
+    shelf: Shelf,
+    /// Large files that were asked for.
+    large: AtomicUsize,
+}
+
+impl FolderStore {
+    /// The tree in `root`.
+    pub fn new(root: Arc<dyn Root>) -> Self {
+        let (shelf, large) = (Shelf::new(KEPT), AtomicUsize::new(0));
+        Self { shared: Arc::new(Shared { root, shelf, large }) }
+    }
+}
+
+/// A checked path of names that were listed. A name such as `x:y` is a name here and no drive.
+fn checked(path: &str) -> Result<RelPath> {
+    RelPath::new(&format!("./{path}")).map_err(|why| {
+        let message = format!("expected a name that is one path component, found {path:?}: {why}");
+        Error::new(Kind::Denied, codes::PATH_ESCAPE, Place::file(path), message)
+    })
+}
+
+impl Store for FolderStore {
+    fn list(&self, folder: &str) -> Result<Vec<Item>> {
+        let entries = self.shared.root.list(&checked(folder)?)?;
+        let kind = |kind| match kind {
+            EntryKind::File => ItemKind::File,
+            EntryKind::Folder => ItemKind::Folder,
+            EntryKind::Other => ItemKind::Link,
+        };
+        let item = |e: packstone_io::Entry| Item {
+            name: e.name,
+            kind: kind(e.kind),
+            len: e.len,
+            number: 0,
+        };
+        Ok(entries.into_iter().map(item).collect())
+    }
+
+    fn read(&self, folder: &str, item: &Item) -> Result<Buf> {
+        Ok(self.shared.root.read(&checked(&join(folder, &item.name))?)?)
+    }
+
+    fn file(&self, folder: &Arc<str>, item: &Item, _align: usize) -> Arc<dyn Source> {
+        if item.len >= MAPPED {
+            self.shared.large.fetch_add(1, Ordering::Relaxed);
+        }
+        // Maps and buffers start at multiples of more than any element takes.
+        Arc::new(FolderFile {
+            shared: Arc::clone(&self.shared),
+            folder: Arc::clone(folder),
+            name: item.name.as_str().into(),
+            len: item.len,
+            slot: Arc::default(),
+        })
+    }
+
+    fn is_cycle(&self, folder: &str, name: &str) -> bool {
+        // Going through the link and then the same way again meets the link again, from some folder above it.
+        let link = join(folder, name);
+        let parts: Vec<&str> = link.split('/').collect();
+        (0..parts.len()).any(|above| {
+            let again = parts.iter().skip(above).take(parts.len() - above - 1);
+            let folder =
+                std::iter::once(&link.as_str()).chain(again).copied().collect::<Vec<_>>().join("/");
+            let listed =
+                checked(&folder).ok().and_then(|folder| self.shared.root.list(&folder).ok());
+            listed.is_some_and(|entries| {
+                entries.iter().any(|e| e.name == name && e.kind == EntryKind::Other)
+            })
+        })
+    }
+}
+
+struct FolderFile {
+    shared: Arc<Shared>,
+    folder: Arc<str>,
+    name: Box<str>,
+    len: u64,
+    slot: Arc<Slot>,
+}
+
+impl std::fmt::Debug for FolderFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} bytes)", self.path(), self.len)
+    }
+}
+
+impl Source for FolderFile {
+    fn path(&self) -> String {
+        join(&self.folder, &self.name)
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn is_fleeting(&self) -> bool {
+        self.len >= MAPPED && self.shared.large.load(Ordering::Relaxed) > CROWD
+    }
+
+    fn open(&self) -> Result<Buf> {
+        let read = || Ok::<_, Error>(self.shared.root.read(&checked(&self.path())?)?);
+        if self.is_fleeting() {
+            return read();
+        }
+        self.slot.get_or_load(&self.shared.shelf, || {
+            let bytes = read()?;
+            let len = bytes.as_ref().len();
+            if len as u64 >= MAPPED {
+                return Ok((bytes, Weight::Map));
+            }
+            // What small files are read into is larger than they are.
+            let mut small = AlignedBuf::with_capacity(len)?;
+            small.extend_from_slice(&bytes)?;
+            Ok((Buf::from(small), Weight::Bytes(OVERHEAD.saturating_add(len as u64))))
+        })
+    }
+}

@@ -1,0 +1,249 @@
+//! Where the files of a tree are: a folder or an archive, seen alike.
+//!
+//! ```text
+//! Store ── list(folder) ──► Item { name, kind, len } ── file(item) ──► Source ── open ──► Buf
+//!                                                                        └─ Slot on the shelf: kept for the next reader
+//! ```
+//!
+//! Listing a folder says which files there are and how long: nothing is opened to open a tree. Names are names of
+//! entries; none ever becomes a path outside of the store, and no link is followed. What was read or mapped stays on a
+//! [`Shelf`], whose size bounds maps and memory, not what can be read.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packstone_io::Buf;
+
+use super::node::Source;
+use crate::error::Result;
+
+/// What an entry of a folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link, or something else that is neither.
+    Link,
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its name, one path component.
+    pub name: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// Bytes of a file once decoded.
+    pub len: u64,
+    /// Where an archive has it in its table.
+    pub number: usize,
+}
+
+/// The files of one dataset.
+pub trait Store: Send + Sync {
+    /// The entries of a folder; the root is the empty path.
+    ///
+    /// # Errors
+    /// `NotFound`, `Denied`, `Io`.
+    fn list(&self, folder: &str) -> Result<Vec<Item>>;
+
+    /// The content of a file that was listed in `folder`, for one use.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Limit`, `Io`.
+    fn read(&self, folder: &str, item: &Item) -> Result<Buf>;
+
+    /// A file that was listed in `folder`, whose bytes shall start at a multiple of `align`.
+    fn file(&self, folder: &Arc<str>, item: &Item, align: usize) -> Arc<dyn Source>;
+
+    /// True where a link in `folder` leads back to a folder that holds it.
+    fn is_cycle(&self, folder: &str, name: &str) -> bool;
+}
+
+/// `folder/name`, or `name` in the root.
+pub fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// What a kept buffer takes from its shelf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// One of the maps that a process may have.
+    Map,
+    /// Memory, in bytes.
+    Bytes(u64),
+}
+
+/// How much a shelf keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct ShelfSize {
+    /// Maps.
+    pub maps: usize,
+    /// Bytes of memory.
+    pub bytes: u64,
+}
+
+/// A place on a shelf.
+#[derive(Debug, Default)]
+pub struct Slot {
+    kept: Mutex<Option<(Buf, Weight)>>,
+    used: AtomicBool,
+}
+
+impl Slot {
+    /// The kept buffer, or what `load` gives, which is kept from then on. Others wait while it loads.
+    ///
+    /// # Errors
+    /// Those of `load`; then nothing is kept.
+    pub fn get_or_load(
+        self: &Arc<Self>,
+        shelf: &Shelf,
+        load: impl FnOnce() -> Result<(Buf, Weight)>,
+    ) -> Result<Buf> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((bytes, _)) = kept.as_ref() {
+            self.used.store(true, Ordering::Relaxed);
+            return Ok(bytes.clone());
+        }
+        let (bytes, weight) = load()?;
+        *kept = Some((bytes.clone(), weight));
+        drop(kept);
+        shelf.admit(Arc::clone(self), weight);
+        Ok(bytes)
+    }
+}
+
+/// Keeps buffers in slots until there are too many; what was used since it was last looked at stays longer.
+pub struct Shelf {
+    size: ShelfSize,
+    row: Mutex<Row>,
+}
+
+#[derive(Default)]
+struct Row {
+    slots: VecDeque<Arc<Slot>>,
+    maps: usize,
+    bytes: u64,
+}
+
+impl Row {
+    fn add(&mut self, weight: Weight) {
+        match weight {
+            Weight::Map => self.maps = self.maps.saturating_add(1),
+            Weight::Bytes(n) => self.bytes = self.bytes.saturating_add(n),
+        }
+    }
+
+    fn subtract(&mut self, weight: Weight) {
+        match weight {
+            Weight::Map => self.maps = self.maps.saturating_sub(1),
+            Weight::Bytes(n) => self.bytes = self.bytes.saturating_sub(n),
+        }
+    }
+}
+
+impl Shelf {
+    /// An empty shelf.
+    pub fn new(size: ShelfSize) -> Self {
+        Self { size, row: Mutex::default() }
+    }
+
+    fn admit(&self, slot: Arc<Slot>, weight: Weight) {
+        let mut row = self.row.lock().unwrap_or_else(PoisonError::into_inner);
+        row.add(weight);
+        row.slots.push_back(slot);
+        // Each slot is looked at twice at most: once used, it gets a second round.
+        let mut looks = row.slots.len().saturating_mul(2);
+        while (row.maps > self.size.maps || row.bytes > self.size.bytes)
+            && looks > 0
+            && row.slots.len() > 1
+        {
+            looks -= 1;
+            let Some(oldest) = row.slots.pop_front() else { break };
+            if oldest.used.swap(false, Ordering::Relaxed) {
+                row.slots.push_back(oldest);
+                continue;
+            }
+            // Who holds the lock is reading the slot right now; it stays.
+            let taken = oldest.kept.try_lock().ok().map(|mut kept| kept.take());
+            match taken {
+                Some(Some((_, weight))) => row.subtract(weight),
+                Some(None) => {}
+                None => row.slots.push_back(oldest),
+            }
+        }
+    }
+
+    /// Maps and bytes that are kept now.
+    pub fn kept(&self) -> (usize, u64) {
+        let row = self.row.lock().unwrap_or_else(PoisonError::into_inner);
+        (row.maps, row.bytes)
+    }
+}
+
+impl fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (maps, bytes) = self.kept();
+        write!(f, "Shelf({maps} maps, {bytes} bytes)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use packstone_io::Kind;
+
+    use super::*;
+    use crate::error::{Error, Place};
+
+    fn load(slot: &Arc<Slot>, shelf: &Shelf, weight: Weight, loads: &mut u32) -> Buf {
+        slot.get_or_load(shelf, || {
+            *loads += 1;
+            Ok((Buf::from(vec![7; 3]), weight))
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_what_is_used_stays() {
+        let shelf = Shelf::new(ShelfSize { maps: 2, bytes: 100 });
+        let slots: Vec<_> = (0..5).map(|_| Arc::<Slot>::default()).collect();
+        let mut loads = 0;
+        load(&slots[0], &shelf, Weight::Map, &mut loads);
+        for slot in &slots[1..] {
+            load(slot, &shelf, Weight::Map, &mut loads);
+            load(&slots[0], &shelf, Weight::Map, &mut loads);
+        }
+        assert_eq!((loads, shelf.kept().0), (5, 2));
+        load(&slots[1], &shelf, Weight::Map, &mut loads);
+        assert_eq!(loads, 6);
+    }
+
+    #[test]
+    fn memory_is_counted_in_bytes_and_one_buffer_always_fits() {
+        let shelf = Shelf::new(ShelfSize { maps: 1, bytes: 100 });
+        let mut loads = 0;
+        for _ in 0..10 {
+            load(&Arc::default(), &shelf, Weight::Bytes(40), &mut loads);
+            assert!(shelf.kept().1 <= 100);
+        }
+        let large = Arc::<Slot>::default();
+        load(&large, &shelf, Weight::Bytes(5000), &mut loads);
+        load(&large, &shelf, Weight::Bytes(5000), &mut loads);
+        assert_eq!((loads, shelf.kept()), (11, (0, 5000)));
+    }
+
+    #[test]
+    fn a_failed_load_keeps_nothing() {
+        let (shelf, slot) = (Shelf::new(ShelfSize { maps: 1, bytes: 1 }), Arc::<Slot>::default());
+        let fault = || Err(Error::new(Kind::Io, "io/fault", Place::default(), "x"));
+        assert!(slot.get_or_load(&shelf, fault).is_err());
+        assert_eq!(shelf.kept(), (0, 0));
+        let mut loads = 0;
+        load(&slot, &shelf, Weight::Map, &mut loads);
+        assert_eq!(loads, 1);
+    }
+}

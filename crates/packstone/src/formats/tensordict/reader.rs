@@ -1,0 +1,354 @@
+//! A tree as a dataset.
+//!
+//! ```text
+//! batch size [N, …]    one collection `data` of N samples, one a row
+//! batch size []        one collection `data` of one sample
+//! "_packstone" in the root document names keys: a collection each, of as many samples as that node has rows
+//! any mapping below    a collection by its dotted key, on request: `next`
+//! ```
+//!
+//! Rows are read from the maps of leaves without a copy. Shards are ranges of rows, made here: the format has none.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use packstone_container::Limits;
+use packstone_container::json::{self, Object, ReadOptions, Value};
+use packstone_io::{Buf, Kind, RelPath, Root};
+
+use super::codes;
+use super::layout::{EXTENSION, META};
+use super::options::TreeOptions;
+use super::parts::archive::ArchiveStore;
+use super::parts::field::{FieldReader, Rows};
+use super::parts::flat::flatten;
+use super::parts::folder::FolderStore;
+use super::parts::leaves::{Entry, leaves};
+use super::parts::node::{Fault, Node};
+use super::parts::show::{line, outline};
+use super::parts::store::Store;
+use super::parts::tree::Tree;
+use crate::error::{Error, Place, Result};
+use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, ShardRef};
+use crate::model::{Batch, Field, Outline, Schema};
+
+/// The one collection of a tree that says nothing else.
+pub const DATA: &str = "data";
+/// Bytes of the rows of a shard, about.
+const SHARD_BYTES: u64 = 16 << 20;
+/// Rows of a shard at most.
+const SHARD_ROWS: u64 = 1 << 20;
+
+/// The files of a tree in `root`: a folder, or an archive where the root is one file.
+///
+/// # Errors
+/// `not_an_archive`, `consolidated`, `corrupt_zip`; I/O faults.
+pub fn open_store(root: Arc<dyn Root>, limits: &Limits) -> Result<Opened> {
+    let Some(file) = root.sole_file().cloned() else {
+        return Ok(Opened::Folder(Arc::new(FolderStore::new(root))));
+    };
+    let bytes: Buf = root.read(&file)?;
+    Ok(Opened::Archive(Arc::new(ArchiveStore::open(bytes, file.name(), limits)?)))
+}
+
+/// True where a file is an archive of a tree, or one that `consolidate()` wrote, whatever its name.
+///
+/// # Errors
+/// I/O faults.
+pub fn is_archive(root: &dyn Root, file: &RelPath) -> Result<bool> {
+    let bytes = match root.read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == Kind::NotFound => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    match ArchiveStore::open(bytes, file.name(), &Limits::default()) {
+        Ok(_) => Ok(true),
+        Err(error) => Ok(error.code() == codes::CONSOLIDATED),
+    }
+}
+
+/// The files of a tree.
+pub enum Opened {
+    /// A folder.
+    Folder(Arc<FolderStore>),
+    /// An archive.
+    Archive(Arc<ArchiveStore>),
+}
+
+impl Opened {
+    /// What both are.
+    pub fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Folder(store) => Arc::clone(store) as Arc<dyn Store>,
+            Self::Archive(store) => Arc::clone(store) as Arc<dyn Store>,
+        }
+    }
+}
+
+/// What packstone's writer says in the root document, as a text, so that the library takes it for no key.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extension {
+    /// The keys that are collections, in order; none where the root is the one collection.
+    pub collections: Vec<String>,
+    /// What was stored in other words, for [`Info::carried`].
+    pub carried: Option<Object>,
+}
+
+impl Extension {
+    /// Reads it from the root document; an entry that is something else is not packstone's.
+    pub fn read(document: &Object) -> Option<Self> {
+        let text = document.get(EXTENSION)?.as_str()?;
+        let value = json::read(text.as_bytes(), &ReadOptions::default().with_nan(true)).ok()?.value;
+        let names = value.get("collections").and_then(Value::as_array).unwrap_or_default();
+        let collections =
+            names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+        let carried = value.get("carried").and_then(Value::as_object).cloned();
+        (value.get("version").and_then(Value::as_u64) == Some(1))
+            .then_some(Self { collections, carried })
+    }
+
+    /// The text of the entry.
+    pub fn text(&self) -> String {
+        let mut out = Object::new();
+        out.insert("version", 1);
+        out.insert("collections", self.collections.iter().map(String::as_str).collect::<Vec<_>>());
+        if let Some(carried) = &self.carried {
+            out.insert("carried", carried.clone());
+        }
+        Value::Object(out).to_string()
+    }
+}
+
+/// An open tree.
+pub struct TensorDictDataset {
+    info: Info,
+    tree: Arc<Tree>,
+    names: Vec<String>,
+    /// The root is the one collection.
+    whole: bool,
+    schema: Arc<Schema>,
+    limits: Limits,
+}
+
+impl TensorDictDataset {
+    /// Opens the tree in `root`: its documents are read, no leaf is.
+    ///
+    /// # Errors
+    /// Those of [`open_store`] and [`Tree::load`]; the fault of the first node that cannot be read.
+    pub fn open(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
+        let store = open_store(root, &options.limits)?.store();
+        let tree = Tree::load(store, options)?;
+        if let Some(fault) = first_broken(&tree.root) {
+            return Err(fault.error());
+        }
+        let native =
+            tree.root.document().map(|document| document.as_ref().clone()).unwrap_or_default();
+        let extension = Extension::read(&native).unwrap_or_default();
+        let info = Info { format: "tensordict", native, carried: extension.carried };
+        let whole = extension.collections.is_empty();
+        let names = if whole { vec![DATA.to_owned()] } else { extension.collections };
+        let (tree, schema, limits) = (Arc::new(tree), Arc::default(), options.limits);
+        let mut dataset = Self { info, tree, names, whole, schema, limits };
+        if let Some(first) = dataset.names.first() {
+            dataset.schema = Arc::clone(dataset.open_collection(first)?.schema());
+        }
+        Ok(dataset)
+    }
+
+    /// Everything that the tree holds as it is stored, in tree order.
+    pub fn leaves(&self) -> Vec<Entry<'_>> {
+        leaves(&self.tree.root)
+    }
+
+    /// The tree itself.
+    pub fn tree(&self) -> &Arc<Tree> {
+        &self.tree
+    }
+
+    fn open_collection(&self, name: &str) -> Result<Rowwise> {
+        let root = &self.tree.root;
+        let found = match self.names.iter().any(|known| known == name) {
+            true if self.whole => Some(root),
+            true => self.get(name),
+            false => at_path(root, name),
+        };
+        let is_mapping = |node: &&Node| !matches!(node, Node::Leaf(_) | Node::NestedTensor(_));
+        let node = found.filter(is_mapping).ok_or_else(|| {
+            let known = self.names.join(", ");
+            let message = format!(
+                "expected one of the collections {known}, or the key of a mapping, found {name:?}"
+            );
+            Error::new(Kind::NotFound, codes::UNKNOWN_COLLECTION, Place::file(META), message)
+        })?;
+        Rowwise::new(name, node, self.limits)
+    }
+
+    fn get(&self, key: &str) -> Option<&Node> {
+        match &self.tree.root {
+            Node::TensorDict(root) => root.get(key),
+            _ => None,
+        }
+    }
+}
+
+/// The first node that could not be read.
+pub fn first_broken(node: &Node) -> Option<Fault> {
+    match node {
+        Node::Broken(fault) => Some(fault.clone()),
+        other => other.children().into_iter().find_map(|(_, child)| first_broken(child)),
+    }
+}
+
+/// The node at a dotted path of keys; keys may have dots of their own.
+fn at_path<'a>(node: &'a Node, path: &str) -> Option<&'a Node> {
+    node.children().into_iter().find_map(|(key, child)| {
+        let rest = path.strip_prefix(key.as_ref())?;
+        match rest.strip_prefix('.') {
+            Some(rest) => at_path(child, rest),
+            None => rest.is_empty().then_some(child),
+        }
+    })
+}
+
+impl Dataset for TensorDictDataset {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    fn outline(&self) -> Result<Option<Outline>> {
+        Ok(Some(outline("", &self.tree.root)))
+    }
+
+    fn leaves(&self) -> Option<Leaves<'_>> {
+        let lines = self.leaves().into_iter().map(|entry| line(&entry, &self.limits));
+        Some(Box::new(lines))
+    }
+
+    fn collections(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
+        Ok(Arc::new(self.open_collection(name)?))
+    }
+}
+
+/// The rows of a node as samples.
+struct Rowwise {
+    name: String,
+    len: u64,
+    per_shard: u64,
+    schema: Arc<Schema>,
+    fields: Vec<FieldReader>,
+}
+
+impl Rowwise {
+    fn new(name: &str, node: &Node, limits: Limits) -> Result<Self> {
+        let batch = node.batch_size();
+        let seen = flatten(node).into_iter();
+        let fields: Vec<FieldReader> =
+            seen.map(|(path, seen)| FieldReader::new(path, seen, batch, &limits)).collect();
+        let schema =
+            Schema::new(fields.iter().map(|reader| reader.field.clone()).collect::<Vec<Field>>());
+        let row = fields.iter().fold(0u64, |n, reader| n.saturating_add(reader.row_bytes()));
+        let len = batch.first().copied().unwrap_or(1);
+        // Nothing on the disk stands behind rows without bytes: a number alone must not keep anybody busy.
+        if row == 0 && len > limits.entries {
+            let message =
+                format!("expected at most {} rows without bytes, found {len}", limits.entries);
+            return Err(Error::new(
+                Kind::Limit,
+                codes::TOO_LARGE,
+                Place::file(META).json("$.shape"),
+                message,
+            ));
+        }
+        let per_shard = (SHARD_BYTES / row.max(1)).clamp(1, SHARD_ROWS);
+        Ok(Self { name: name.to_owned(), len, per_shard, schema: Arc::new(schema), fields })
+    }
+
+    fn columns(
+        &self,
+        rows: Rows<'_>,
+        fields: Option<&[usize]>,
+        context: &ReadContext,
+    ) -> Result<Batch> {
+        let all: Range<usize> = 0..self.fields.len();
+        let positions: Vec<usize> = fields.map_or_else(|| all.collect(), <[usize]>::to_vec);
+        let schema = match fields {
+            Some(fields) => Arc::new(self.schema.project(fields)),
+            None => Arc::clone(&self.schema),
+        };
+        let columns = positions.iter().filter_map(|position| self.fields.get(*position));
+        let columns = columns.map(|field| field.read(rows, &context.limits, context.verify));
+        Batch::new(schema, rows.len(), columns.collect::<Result<_>>()?)
+    }
+}
+
+impl Collection for Rowwise {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn shard_count(&self) -> u64 {
+        self.len.div_ceil(self.per_shard)
+    }
+
+    fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    fn has_metadata(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
+        let (len, per_shard) = (self.len, self.per_shard);
+        let path = RelPath::new(META).unwrap_or_default();
+        let (metadata, detail) = (Arc::new(Object::new()), Arc::new(()));
+        Box::new((from / per_shard..self.shard_count()).map(move |number| {
+            let first = number.saturating_mul(per_shard);
+            let rows = per_shard.min(len.saturating_sub(first));
+            let (path, metadata, detail) =
+                (path.clone(), Arc::clone(&metadata), Arc::clone(&detail));
+            Ok(ShardRef { number, first, rows, path, metadata, detail })
+        }))
+    }
+
+    fn read(
+        &self,
+        shard: &ShardRef,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        let count = usize::try_from(shard.rows).unwrap_or(usize::MAX);
+        self.columns(Rows::Run(shard.first, count), fields, context)
+    }
+
+    fn read_rows(
+        &self,
+        shard: &ShardRef,
+        rows: &[usize],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        if let Some(row) = rows.iter().find(|row| **row as u64 >= shard.rows) {
+            let message = format!("expected rows below {}, found {row}", shard.rows);
+            return Err(Error::new(
+                Kind::NotFound,
+                codes::BATCH_MISMATCH,
+                Place::file(META),
+                message,
+            ));
+        }
+        self.columns(Rows::Listed(shard.first, rows), fields, context)
+    }
+}
