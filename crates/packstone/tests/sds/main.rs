@@ -14,6 +14,8 @@ mod documents;
 mod golden;
 mod kit;
 mod payloads;
+mod publish;
 mod refusals;
 mod vectors;
+mod views;
 mod write;
