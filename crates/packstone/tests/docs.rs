@@ -112,16 +112,19 @@ fn every_row_says_kind_meaning_example_and_repair() {
 }
 
 #[test]
-fn every_sedpack_code_is_used() {
-    let mut texts = Vec::new();
-    sources(&repository().join("crates/packstone/src/formats/sedpack"), &mut texts);
-    let listed = texts.iter().find(|text| text.contains("macro_rules! codes")).unwrap();
-    let names = listed.lines().filter_map(|line| line.trim().split_once(" = \"sedpack/"));
-    let mut count = 0;
-    for (name, _) in names {
-        let used = texts.iter().any(|text| text.contains(&format!("codes::{name}")));
-        assert!(used, "no source uses codes::{name}");
-        count += 1;
+fn every_code_that_a_format_lists_is_used() {
+    for (format, all) in [("sedpack", codes::ALL), ("sds", packstone::formats::sds::codes::ALL)] {
+        let mut texts = Vec::new();
+        sources(&repository().join("crates/packstone/src/formats").join(format), &mut texts);
+        let listed = texts.iter().find(|text| text.contains("macro_rules! codes")).unwrap();
+        let start = format!(" = \"{format}/");
+        let names = listed.lines().filter_map(|line| line.trim().split_once(&start));
+        let mut count = 0;
+        for (name, _) in names {
+            let used = texts.iter().any(|text| text.contains(&format!("codes::{name}")));
+            assert!(used, "no source uses codes::{name}");
+            count += 1;
+        }
+        assert_eq!(count, all.len());
     }
-    assert_eq!(count, codes::ALL.len());
 }
