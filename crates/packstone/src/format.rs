@@ -197,6 +197,16 @@ pub trait Collection: Send + Sync {
     /// The fields of its samples.
     fn schema(&self) -> &Arc<Schema>;
 
+    /// The same samples under a schema that fixes the shapes of fields where all samples have the same one, for formats
+    /// that state shapes sample by sample. Reads what is said about all samples, and no values. `None` where the schema
+    /// says already what can be said.
+    ///
+    /// # Errors
+    /// Those of reading documents; also where samples differ in their fields.
+    fn settled(&self) -> Result<Option<Arc<dyn Collection>>> {
+        Ok(None)
+    }
+
     /// True where any sample has metadata.
     ///
     /// # Errors

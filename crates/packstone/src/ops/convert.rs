@@ -140,7 +140,15 @@ impl Job {
         let within = source.info().format == format.id();
         let stored = source.stored().filter(|_| within);
         let source = stored.as_ref().unwrap_or(source).as_ref();
-        let collections = chosen(source, options)?;
+        let mut collections = chosen(source, options)?;
+        if !within {
+            // Targets hold arrays of one shape better than arrays of any.
+            for collection in &mut collections {
+                if let Some(settled) = collection.settled()? {
+                    *collection = settled;
+                }
+            }
+        }
         let mut plan = wanted(source, &collections, within && format.mixes_fields())?;
         let mut carry = None;
         if within {

@@ -10,6 +10,7 @@
 )]
 
 mod bad;
+mod convert;
 mod documents;
 mod golden;
 mod kit;

@@ -94,7 +94,7 @@ impl Format for Sds {
 
     fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity> {
         writer::WriteOptions::new(plan, options)?;
-        schema::check_writable(&plan.schema)?;
+        schema::check_plan(plan)?;
         // Several collections, scalars and what is carried stand in the root's metadata, and come back.
         let mut fidelity = Fidelity::default();
         let own = plan.source.as_ref().is_some_and(|(id, _)| id == ID);

@@ -10,6 +10,7 @@ use super::parts::batch::stored_shape;
 use super::parts::record::{Record, RecordField, tensor_type};
 use super::parts::sample::Said;
 use crate::error::{Error, Place, Result};
+use crate::format::Plan;
 use crate::model::{Batch, DType, Holds, Schema};
 
 /// What records can be made of.
@@ -29,11 +30,17 @@ fn is_stored(dtype: &DType) -> bool {
     tensor_type(dtype).is_some()
 }
 
-/// Checks that records can have these fields.
+/// Checks that a dataset can be written as planned.
 ///
 /// # Errors
 /// `not_writable`, naming the field.
-pub fn check_writable(schema: &Schema) -> Result<()> {
+pub fn check_plan(plan: &Plan) -> Result<()> {
+    // A dataset of this format without records says nothing about fields.
+    let own = plan.source.as_ref().is_some_and(|(id, _)| id == super::ID);
+    if own && plan.schema.fields.is_empty() { Ok(()) } else { check_writable(&plan.schema) }
+}
+
+fn check_writable(schema: &Schema) -> Result<()> {
     let refused = |place: Place, expected: &str, found: String| {
         let message = format!("expected {expected}, found {found}");
         Err(Error::new(Kind::Unsupported, codes::NOT_WRITABLE, place, message))

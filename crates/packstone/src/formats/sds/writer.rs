@@ -19,9 +19,10 @@ use super::parts::own::{MEMBER, Own, RECORDS};
 use super::parts::payload::encode;
 use super::parts::publish::{PublishOptions, SHARDS_PER_PAGE, publish};
 use super::parts::reference::ObjectPath;
+use super::parts::view::REFERENCE;
 use super::parts::write::{PublishedShard, ShardOptions, ShardWriter};
 use super::reader::{ANNOTATIONS, SdsDataset};
-use super::schema::{check_writable, metadata_of, record};
+use super::schema::{check_plan, metadata_of, record};
 use crate::error::{Error, Place, Result};
 use crate::format::{Plan, Writer, Written};
 use crate::model::{Batch, Schema};
@@ -64,6 +65,8 @@ impl WriteOptions {
         let id = native.and_then(|native| native.get("dataset_id")?.as_str()).unwrap_or("dataset");
         let mut publish = PublishOptions::new(id, "snapshot");
         publish.metadata = native.map(metadata_of).unwrap_or_default();
+        // What is written here is no view, whatever its source was.
+        publish.metadata.remove(REFERENCE);
         let mut made = Self { publish, records_per_shard: 10_000, bytes_per_shard: 256 << 20 };
         let value = Value::Object(options.clone());
         made.read(At::root(&value)).map_err(|error| invalid(error.to_string()))?;
@@ -138,7 +141,7 @@ impl SdsWriter {
     /// # Errors
     /// `collision`; `not_writable`, `option_invalid`, `id_invalid`.
     pub fn create(root: Arc<dyn RootMut>, plan: &Plan, options: &Object) -> Result<Self> {
-        check_writable(&plan.schema)?;
+        check_plan(plan)?;
         if !plan.collections.is_empty()
             && plan.collections.iter().all(|(name, _)| set_name(name).is_some())
             && plan.source.as_ref().is_some_and(|(id, _)| id == super::ID)

@@ -7,7 +7,7 @@ use packstone_io::{BufferPool, Kind};
 
 use super::super::codes;
 use super::axes::optional;
-use super::record::{Record, RecordField};
+use super::record::{Record, RecordField, Row, RowField};
 use super::sample;
 use crate::error::{Error, Place, Result};
 use crate::model::{Batch, Column, DType, Field, Key, Schema};
@@ -127,6 +127,58 @@ fn column(field: &Field, values: &[&RecordField], pool: &BufferPool) -> Result<C
 fn mismatch(place: usize) -> Error {
     let message = format!("expected values of field {place} in all records, found others");
     Error::new(Kind::Invalid, "model/column_mismatch", Place::default(), message)
+}
+
+/// The shapes of fields, as rows state them.
+pub struct Shapes<'c> {
+    collection: &'c str,
+    schema: &'c Schema,
+    /// Of each field the shape of all rows so far; `None` where they differ.
+    shapes: Vec<Option<Vec<u64>>>,
+}
+
+impl<'c> Shapes<'c> {
+    /// For the rows of a collection.
+    pub fn new(collection: &'c str, schema: &'c Schema) -> Self {
+        Self { collection, schema, shapes: Vec::new() }
+    }
+
+    /// Takes a row.
+    ///
+    /// # Errors
+    /// `mixed_fields` where it has other fields than the collection.
+    pub fn add(&mut self, row: &Row, ordinal: u64) -> Result<()> {
+        let Self { collection, schema, .. } = *self;
+        let other = |field: &str| mixed(collection, ordinal, field, schema);
+        let named = |name: &str| schema.position(name).is_some();
+        if let Some((name, _)) = row.fields.iter().find(|(name, _)| !named(name)) {
+            return Err(other(name));
+        }
+        for (at, field) in schema.fields.iter().enumerate() {
+            let name = field.key.to_string();
+            let found =
+                row.fields.iter().find_map(|(other, found)| (*other == name).then_some(found));
+            let fits = |found: &&RowField| {
+                found.field_type() == Some(&field.dtype) && found.shape.len() == field.shape.len()
+            };
+            let found = found.filter(fits).ok_or_else(|| other(&name))?;
+            match self.shapes.get_mut(at) {
+                None => self.shapes.push(Some(found.shape.clone())),
+                Some(shape) if shape.as_ref() != Some(&found.shape) => *shape = None,
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The schema with the shapes that all rows have.
+    pub fn settle(self) -> Schema {
+        let fields = self.schema.fields.iter().zip(self.shapes).map(|(field, shape)| match shape {
+            Some(shape) if field.varying => Field { shape, varying: false, ..field.clone() },
+            _ => field.clone(),
+        });
+        Schema::new(fields.collect())
+    }
 }
 
 /// What the container calls a record.

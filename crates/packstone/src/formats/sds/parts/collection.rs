@@ -11,7 +11,7 @@ use packstone_io::{Kind, RelPath};
 use super::super::codes;
 use super::super::reader::Store;
 use super::annotations::AnnotationSet;
-use super::batch::{Placed, build, identity, metadata_runs, mixed, own_schema, places};
+use super::batch::{Placed, Shapes, build, identity, metadata_runs, mixed, own_schema, places};
 use super::catalog::SetShard;
 use super::index::Found;
 use super::record::Record;
@@ -79,6 +79,9 @@ impl Collection for Records {
         if self.len() == snapshot.record_count {
             return snapshot.shard_count;
         }
+        if self.is_empty() {
+            return 0;
+        }
         // How many hold these records, only their pages know.
         let (start, end) = (self.range.start, self.range.end);
         let entries = Arc::clone(&self.store.index).entries(start).map_while(Result::ok);
@@ -91,6 +94,23 @@ impl Collection for Records {
 
     fn schema(&self) -> &Arc<Schema> {
         &self.schema
+    }
+
+    fn settled(&self) -> Result<Option<Arc<dyn Collection>>> {
+        if self.is_empty() || !self.schema.fields.iter().any(|field| field.varying) {
+            return Ok(None);
+        }
+        let mut shapes = Shapes::new(&self.name, &self.schema);
+        let (mut next, end) = (self.range.start, self.range.end);
+        while next < end {
+            let last = end.min(next.saturating_add(PART_RECORDS));
+            for (row, ordinal) in self.store.rows(next..last)?.iter().zip(next..) {
+                shapes.add(row, ordinal.saturating_sub(self.range.start))?;
+            }
+            next = last;
+        }
+        let (name, range, store) = (self.name.clone(), self.range.clone(), Arc::clone(&self.store));
+        Ok(Some(Arc::new(Self { name, range, schema: Arc::new(shapes.settle()), store })))
     }
 
     fn has_metadata(&self) -> Result<bool> {

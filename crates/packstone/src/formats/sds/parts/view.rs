@@ -29,6 +29,9 @@ use crate::error::{Error, Place, Result};
 /// Records in a shard of a copy; the original's default.
 pub const RECORDS_PER_SHARD: u64 = 10_000;
 
+/// The member of a root's metadata that says a dataset is a view.
+pub const REFERENCE: &str = "reference_dataset";
+
 /// Where the source of a view lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewSource {
@@ -103,7 +106,7 @@ pub fn publish_view(
 ) -> Result<SdsDataset> {
     let mut options = options.clone();
     if options.metadata.is_empty() {
-        options.metadata.insert("reference_dataset", Value::Bool(true));
+        options.metadata.insert(REFERENCE, Value::Bool(true));
     }
     let policy = &source.store().policy;
     options.check(policy)?;
