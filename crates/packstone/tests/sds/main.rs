@@ -9,10 +9,12 @@
     reason = "a test says what is wrong by failing"
 )]
 
+mod annotate;
 mod bad;
 mod convert;
 mod documents;
 mod golden;
+mod kill;
 mod kit;
 mod payloads;
 mod publish;

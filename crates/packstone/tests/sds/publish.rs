@@ -95,13 +95,13 @@ fn the_same_publication_succeeds_again_and_another_one_collides() {
     let (files, root) = memory();
     let made = shard(root.as_ref(), &["a", "b"], "w", 0).unwrap();
     let options = PublishOptions::new("d", "s");
-    publish(&root, &[made.clone()], &options, &Policy::default()).unwrap();
+    publish(&root, std::slice::from_ref(&made), &options, &Policy::default()).unwrap();
     let before = files.files();
-    publish(&root, &[made.clone()], &options, &Policy::default()).unwrap();
+    publish(&root, std::slice::from_ref(&made), &options, &Policy::default()).unwrap();
     assert_eq!(files.files().len(), before.len());
     for (dataset, snapshot) in [("other", "s"), ("d", "other")] {
         let options = PublishOptions::new(dataset, snapshot);
-        let refused = publish(&root, &[made.clone()], &options, &Policy::default());
+        let refused = publish(&root, std::slice::from_ref(&made), &options, &Policy::default());
         assert_eq!(code(refused), "sds/collision");
         // Nothing of it was written, not even what would lie under names of its own.
         assert_eq!(names(&files).len(), before.len());
