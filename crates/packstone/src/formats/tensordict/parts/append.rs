@@ -23,6 +23,7 @@ use super::super::{codes, document};
 use super::node::{
     Bytes, FieldValue, Leaf, NestedTensor, Node, NonTensorStack, StackValues, TensorDict,
 };
+use super::stage::persist;
 use super::tree::Tree;
 use super::{names, rewrite, stack};
 use crate::error::{Error, Place, Result};
@@ -77,8 +78,11 @@ pub fn append(root: &Arc<dyn RootMut>, keys: &[&str], more: &Node, limits: &Limi
     let Plan { grown, documents, .. } = plan;
     let Some((marker, _)) = documents.last() else { return Ok(rows) };
     let before = root.read(marker)?;
-    grown.iter().try_for_each(|grow| grow.write(root.as_ref()))?;
-    root.persist_all()?;
+    let mut written = Vec::new();
+    for grow in &grown {
+        written.extend(grow.write(root.as_ref())?);
+    }
+    persist(root.as_ref(), &written)?;
     match documents.as_slice() {
         [_] => root.replace(&documents)?,
         _ => APPENDING.replace(root.as_ref(), &before, &documents)?,
@@ -99,19 +103,22 @@ struct Grow {
 }
 
 impl Grow {
-    fn write(&self, root: &dyn RootMut) -> Result<()> {
+    /// Writes what comes; gives the file, with its folder where it is new.
+    fn write(&self, root: &dyn RootMut) -> Result<Vec<RelPath>> {
         let bytes: Buf = self.more.open()?;
         if bytes.as_ref().is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         if self.len == 0 && root.len(&self.path).is_err() {
-            return Ok(root.create(&self.path, &bytes)?);
+            root.create(&self.path, &bytes)?;
+            return Ok(vec![self.path.clone(), self.path.parent().unwrap_or_default()]);
         }
         let edit = root.edit(&self.path)?;
         // What an older, longer save left behind the last row goes.
         edit.set_len(self.len)?;
         edit.set_len(self.len.saturating_add(bytes.as_ref().len() as u64))?;
-        Ok(edit.write_at(self.len, &bytes)?)
+        edit.write_at(self.len, &bytes)?;
+        Ok(vec![self.path.clone()])
     }
 }
 
