@@ -19,6 +19,7 @@ mod kit;
 mod payloads;
 mod publish;
 mod refusals;
+mod sweep;
 mod vectors;
 mod views;
 mod write;
