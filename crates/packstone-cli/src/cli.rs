@@ -9,7 +9,7 @@ use packstone::{Error, Kind};
 
 use crate::commands::{
     bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man, merge,
-    migrate, repair, select, verify,
+    migrate, pack, refresh, repair, select, unpack, verify,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::hints;
@@ -42,6 +42,9 @@ enum Command {
     Merge(merge::Args),
     Migrate(migrate::Args),
     Repair(repair::Args),
+    Pack(pack::Args),
+    Unpack(unpack::Args),
+    Refresh(refresh::Args),
     Digest(digest::Args),
     Diff(diff::Args),
     Bench(bench::Args),
@@ -88,6 +91,9 @@ fn command(command: &Command, out: &mut Out) -> Outcome {
         Command::Merge(args) => merge::run(args, out),
         Command::Migrate(args) => migrate::run(args, out),
         Command::Repair(args) => repair::run(args, out),
+        Command::Pack(args) => pack::run(args, out),
+        Command::Unpack(args) => unpack::run(args, out),
+        Command::Refresh(args) => refresh::run(args, out),
         Command::Digest(args) => digest::run(args, out),
         Command::Diff(args) => diff::run(args, out),
         Command::Bench(args) => bench::run(args, out),

@@ -110,10 +110,14 @@ impl LocalRoot {
         self
     }
 
-    fn file(&self, path: &RelPath) -> Result<LocalFile, IoError> {
+    fn file(&self, path: &RelPath, links: Links) -> Result<LocalFile, IoError> {
         // Without NONBLOCK, a pipe with a dataset file's name would hang the reader.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let file = File::from(open::beneath(&*self.folder.handle()?, path, flags)?);
+        let folder = self.folder.handle()?;
+        let file = File::from(match links {
+            Links::Below => open::beneath(&folder, path, flags)?,
+            Links::None => open::unlinked(&folder, path, flags)?,
+        });
         let meta = file.metadata().map_err(|e| IoError::os("read", path.as_str(), e))?;
         if !meta.is_file() {
             return Err(IoError::new(Kind::Invalid, "read", path.as_str(), "not a regular file"));
@@ -123,13 +127,25 @@ impl LocalRoot {
     }
 }
 
+/// Which symbolic links may be on the way to a file.
+#[derive(Clone, Copy)]
+enum Links {
+    /// Those that do not lead out of the root.
+    Below,
+    None,
+}
+
 impl Root for LocalRoot {
     fn label(&self) -> String {
         self.label.display().to_string()
     }
 
     fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
-        Ok(Arc::new(self.file(path)?))
+        Ok(Arc::new(self.file(path, Links::Below)?))
+    }
+
+    fn open_unlinked(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
+        Ok(Arc::new(self.file(path, Links::None)?))
     }
 
     fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {

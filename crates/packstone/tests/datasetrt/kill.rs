@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use packstone::format::{Format, RepairOptions, RepairReport};
 use packstone::formats::datasetrt::document::Algo;
@@ -70,13 +70,22 @@ fn writes_until_killed() {
     let mut resume = options();
     resume.resume = true;
     let root = local(&folder);
-    loop {
+    let done = tempfile::tempdir_in(folder.parent().unwrap()).unwrap();
+    for number in 0.. {
         write_rest(&root, &resume);
-        std::fs::remove_dir_all(folder.join("x")).unwrap();
+        // Out of the folder at once: a half removed cache would be taken for a half written one.
+        std::fs::rename(folder.join("x"), done.path().join(number.to_string())).unwrap();
     }
 }
 
-fn kill_after(folder: &Path, moment: Duration) {
+/// When a writer dies: so many shards are begun, and then a while.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    shards: usize,
+    then: Duration,
+}
+
+fn kill_after(folder: &Path, moment: Moment) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::writes_until_killed", "--nocapture"])
         .env(FOLDER, folder)
@@ -84,19 +93,35 @@ fn kill_after(folder: &Path, moment: Duration) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(moment);
+    // Told by what the writer did, not by the clock: a busy machine takes any time to start and to sync.
+    let (shards, start) = (folder.join("tmp/x/shards"), Instant::now());
+    let begun = || std::fs::read_dir(&shards).map_or(0, Iterator::count);
+    while begun() < moment.shards && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    std::thread::sleep(moment.then);
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-fn moments() -> impl Iterator<Item = Duration> {
-    (0..12u64).map(|n| Duration::from_millis(20 + n * n * 37 % 190))
+/// From before the first file to the last shards, and some while a cache is completed and the next one begins.
+fn moments() -> impl Iterator<Item = Moment> {
+    (0..12).map(|n: u32| Moment {
+        shards: n as usize * 7 % 20,
+        then: Duration::from_millis(u64::from(if n % 4 == 3 { n * 8 } else { n % 3 })),
+    })
 }
 
 fn whole() -> std::collections::BTreeMap<String, Vec<u8>> {
     let temp = tempfile::tempdir().unwrap();
     write_rest(&local(temp.path()), &options());
     kit::files(&temp.path().join("x"))
+}
+
+/// What is in the folder.
+fn entries(folder: &Path) -> Vec<String> {
+    let name = |entry: std::fs::DirEntry| entry.file_name().into_string().unwrap();
+    std::fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect()
 }
 
 #[test]
@@ -120,7 +145,7 @@ fn a_resumed_writer_goes_on_to_the_same_bytes() {
         let files = kit::files(&temp.path().join("x"));
         assert_eq!(files.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>());
         assert!(files == whole, "killed after {moment:?}, resumed at {before}");
-        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1, "nothing else is left");
+        assert_eq!(entries(temp.path()), ["x"], "killed after {moment:?}");
     }
     assert!(resumed > 3 && most > 30, "{resumed} resumed, at most from {most}");
 }
@@ -132,12 +157,13 @@ fn repair(root: &Arc<dyn RootMut>, dry_run: bool) -> RepairReport {
 
 #[test]
 fn full_shards_of_a_killed_writer_become_a_cache() {
-    let (mut salvaged, mut lost) = (0, 0);
+    let (mut salvaged, mut lost, mut whole) = (0, 0, 0);
     for moment in moments() {
         let temp = tempfile::tempdir().unwrap();
         let root = local(temp.path());
         kill_after(temp.path(), moment);
         if temp.path().join("x").exists() {
+            whole += 1;
             continue;
         }
         let before = kit::files(temp.path());
@@ -184,7 +210,7 @@ fn full_shards_of_a_killed_writer_become_a_cache() {
         assert!(repair(&root, false).salvaged.is_empty());
         salvaged += 1;
     }
-    assert!(salvaged > 3, "{salvaged} salvaged, {lost} lost");
+    assert!(salvaged > 3, "{salvaged} salvaged, {lost} lost, {whole} whole");
 }
 
 /// A writer that stopped where it stands, with its journal.
@@ -194,6 +220,18 @@ fn stopped(root: &Arc<dyn RootMut>, upto: u32) {
     let mut writer = kit::writer(root, "x", &keep).unwrap();
     (0..upto).for_each(|number| writer.write(&batch(number)).unwrap());
     drop(writer);
+}
+
+#[test]
+fn a_writer_killed_before_its_first_file_leaves_nothing_to_the_next() {
+    for left in ["tmp", "tmp/x", "tmp/x/shards"] {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(temp.path().join(left)).unwrap();
+        let mut options = options();
+        options.resume = true;
+        assert_eq!(write_rest(&local(temp.path()), &options), 0);
+        assert_eq!(entries(temp.path()), ["x"], "{left}");
+    }
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn a_number_alone_keeps_nobody_busy() {
 fn leaves_are_listed_as_they_are_stored() {
     let dataset = open(root(&case("everything"))).unwrap();
     let listed: Vec<_> =
-        dataset.leaves().iter().map(|leaf| Value::Object(leaf.to_json()).to_string()).collect();
+        dataset.entries().iter().map(|leaf| Value::Object(leaf.to_json()).to_string()).collect();
     assert_eq!(
         listed,
         [
@@ -309,10 +309,10 @@ fn leaves_are_listed_as_they_are_stored() {
         ]
     );
     let bytes: usize =
-        dataset.leaves().iter().filter_map(|leaf| leaf.open().ok()).map(|b| b.len()).sum();
+        dataset.entries().iter().filter_map(|leaf| leaf.open().ok()).map(|b| b.len()).sum();
     assert_eq!(bytes, 30 + 28 + 16 + 4 + 8 + 16);
     let pickled = open(root(&case("non_tensor_pickle"))).unwrap();
-    let leaves = pickled.leaves();
+    let leaves = pickled.entries();
     let date = leaves.iter().find(|leaf| leaf.key == ["date"]).unwrap();
     assert_eq!(
         (date.word(), date.nbytes(), date.file().as_deref()),

@@ -130,7 +130,7 @@ fn an_archive_is_one_map_and_stored_leaves_are_views_of_it() {
     )));
     let dataset = open(Arc::clone(&counting) as Arc<dyn Root>);
     let mut addresses = Vec::new();
-    for leaf in dataset.leaves().iter().filter(|leaf| leaf.word() == "tensor") {
+    for leaf in dataset.entries().iter().filter(|leaf| leaf.word() == "tensor") {
         let bytes = leaf.open().unwrap();
         if !bytes.is_empty() {
             assert_eq!(bytes.as_ptr() as usize % 8, 0);
@@ -144,7 +144,7 @@ fn an_archive_is_one_map_and_stored_leaves_are_views_of_it() {
     assert!(addresses.last().unwrap() - addresses[0] < file_len);
     // Payloads that stand anywhere are copied to where they can be used, once.
     let odd = open(root(&case("tdz_python_zipfile_stored")));
-    for leaf in odd.leaves().iter().filter(|leaf| leaf.word() == "tensor") {
+    for leaf in odd.entries().iter().filter(|leaf| leaf.word() == "tensor") {
         let size = leaf.dtype().unwrap().size().unwrap() as usize;
         let (one, other) = (leaf.open().unwrap(), leaf.open().unwrap());
         assert!(one.is_empty() || (one.as_ptr() as usize).is_multiple_of(size));

@@ -35,7 +35,7 @@ fn exercise(root: &Arc<dyn Root>) {
     }
     let tree_options = TreeOptions::default().with_limits(limits());
     let Ok(dataset) = TensorDictDataset::open(Arc::clone(root), &tree_options) else { return };
-    for entry in dataset.leaves() {
+    for entry in dataset.entries() {
         let _ = entry.open();
         let _ = entry.to_json();
     }

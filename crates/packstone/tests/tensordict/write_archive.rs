@@ -17,6 +17,7 @@ use packstone_container::zip::Method;
 use packstone_io::{FaultyRoot, SoleFile};
 use packstone_testkit::{golden_folder, good_cases};
 
+use crate::kit::verdict;
 use crate::write_kit::{content, dict, leaf, local, memory, path, values};
 
 fn golden(case: &str) -> PathBuf {
@@ -278,8 +279,8 @@ fn unpacking_never_goes_through_a_link_or_over_a_file() {
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
-fn refreshed(root: &Arc<dyn RootMut>, at: &str) -> Result<Refreshed, Error> {
-    refresh(root, &path(at), &Limits::default(), None)
+fn refreshed(archive: &Path) -> Result<Refreshed, Error> {
+    refresh(&site::root(archive).unwrap(), &Limits::default(), None)
 }
 
 #[test]
@@ -289,30 +290,30 @@ fn refreshing_gives_the_bytes_that_the_library_gives() {
     let put = |case: &str| std::fs::copy(golden(case), &file).unwrap();
     put("tdz_rplus_stale_crc");
     let want = Refreshed { stored: 5, changed: 2, compressed: 0 };
-    assert_eq!(refreshed(&root, "a.tdz").unwrap(), want);
+    assert_eq!(refreshed(&file).unwrap(), want);
     assert_eq!(
         std::fs::read(&file).unwrap(),
         std::fs::read(golden("tdz_rplus_refreshed_crc")).unwrap()
     );
-    assert_eq!(refreshed(&root, "a.tdz").unwrap().changed, 0);
+    assert_eq!(refreshed(&file).unwrap().changed, 0);
     // Prefixed archives, descriptors and compressed entries: only what was stored and changed is touched.
     for case in ["tdz_prefixed_and_commented", "tdz_data_descriptors", "tdz_deflate", "tdz_zip64"] {
         put(case);
         let before = std::fs::read(&file).unwrap();
-        let found = refreshed(&root, "a.tdz").unwrap();
+        let found = refreshed(&file).unwrap();
         assert_eq!((found.changed, std::fs::read(&file).unwrap()), (0, before), "{case}");
         assert!(found.compressed > 0 || case != "tdz_deflate");
     }
     // What was preallocated and filled has the checksums of zeros until then.
     put("tdz_memmap_like");
     assert!(unpacked(&file, &root, "x").is_err());
-    assert!(refreshed(&root, "a.tdz").unwrap().changed > 0);
+    assert!(refreshed(&file).unwrap().changed > 0);
     unpacked(&file, &root, "x").unwrap();
     for case in ["archive_truncated", "archive_overlap", "not_a_zip"] {
         let bad = golden_folder("tensordict").join("bad").join(case).join("data.tdz");
         let before = std::fs::read(&bad).unwrap();
         std::fs::write(&file, &before).unwrap();
-        assert!(refreshed(&root, "a.tdz").is_err(), "{case}");
+        assert!(refreshed(&file).is_err(), "{case}");
         assert_eq!(std::fs::read(&file).unwrap(), before, "{case}");
     }
 }
@@ -356,8 +357,11 @@ fn a_fault_at_any_operation_leaves_the_old_archive_or_none() {
                     break;
                 }
                 let now = memory(&files, "");
-                assert_eq!(now.get("a.tdz"), old.as_ref(), "after {good}");
-                assert_eq!(now.len(), usize::from(old.is_some()));
+                assert!(now.len() <= 1);
+                // An archive that has its name and whose name did not reach the disk is whole.
+                if now.get("a.tdz") != old.as_ref() {
+                    assert!(verdict(sole(&files, "a.tdz")).is_empty(), "after {good}");
+                }
             }
         }
     }

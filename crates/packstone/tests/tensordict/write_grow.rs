@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use packstone::format::{Format, Plan, RepairOptions};
 use packstone::formats::tensordict::options::SaveOptions;
+use packstone::formats::tensordict::parts::add::add;
 use packstone::formats::tensordict::parts::append::{APPENDING, append};
 use packstone::formats::tensordict::parts::edit::LeafEdit;
 use packstone::formats::tensordict::parts::node::{Bytes, Node};
@@ -51,6 +52,7 @@ fn works_as_it_is_told() {
                 save(&root, &path("x"), &numbered(n), &options).unwrap();
             }
         }
+        ("stream", name) => stream(&folder, name),
         ("write", _) => {
             let root = site::target(&folder.join("out"), &TensorDict).unwrap();
             let schema = Arc::new(Schema::new(vec![Field::new("x", DType::UInt8, [1000])]));
@@ -71,6 +73,61 @@ fn works_as_it_is_told() {
             }
         }
         other => panic!("{other:?}"),
+    }
+}
+
+/// Memory of this process that no file stands behind, in bytes.
+fn memory_in_use() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+/// Writes far more than it may keep, and ends with 78 where it keeps more.
+fn stream(folder: &Path, name: &str) {
+    let root = site::target(&folder.join(name), &TensorDict).unwrap();
+    let fields = vec![
+        Field::new("x", DType::UInt8, [1 << 16]),
+        Field::varying(Key::new("v"), DType::UInt8, 1),
+        Field::new("t", DType::Str, []),
+    ];
+    let schema = Arc::new(Schema::new(fields));
+    let collections = vec![("train".to_owned(), None)];
+    let plan = Plan { schema: Arc::clone(&schema), collections, ..Plan::default() };
+    let mut writer = TensorDict.create(root, &plan, &Default::default()).unwrap();
+    let start = memory_in_use();
+    for turn in 0..200 {
+        let dense = Column::dense(Buf::from(vec![turn; 16 << 16]), 1 << 16, 16).unwrap();
+        let ragged =
+            Column::ragged(Buf::from(vec![turn; 16 << 14]), (1..=16).map(|n| n << 14).collect());
+        let ragged = ragged.unwrap().with_shapes(1, vec![1 << 14; 16]).unwrap();
+        let text =
+            Column::ragged(Buf::from(vec![b'x'; 16 << 12]), (1..=16).map(|n| n << 12).collect());
+        let batch =
+            Batch::new(Arc::clone(&schema), 16, vec![dense, ragged, text.unwrap()]).unwrap();
+        writer.write("train", &batch).unwrap();
+        if memory_in_use() > start + (24 << 20) {
+            std::process::exit(78);
+        }
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn memory_is_bounded_by_the_fields_and_not_by_the_samples() {
+    let temp = tempfile::tempdir().unwrap();
+    for name in ["x", "x.tdz"] {
+        let ended = start(&format!("stream {name}"), temp.path()).wait().unwrap();
+        assert!(ended.success(), "{name}: {ended}");
+        let dataset = packstone::open(temp.path().join(name)).unwrap();
+        let train = dataset.collection("train").unwrap();
+        assert_eq!(train.len(), 3200);
+        let last =
+            packstone::ops::gather(train.as_ref(), &[3199], None, &mut Default::default()).unwrap();
+        let sample = last.sample(0).unwrap();
+        assert!(sample.get("x").unwrap().bytes.iter().all(|byte| *byte == 199), "{name}");
+        assert_eq!(sample.get("v").unwrap().shape, [1 << 14]);
+        assert_eq!(sample.get("t").unwrap().bytes.len(), 1 << 12);
     }
 }
 
@@ -511,6 +568,62 @@ fn an_append_that_was_cut_between_two_documents_is_completed() {
     assert_eq!(repair(&files, false).unwrap_err().code(), codes::MALFORMED_META);
 }
 
+#[test]
+fn entries_are_added_as_the_library_adds_them() {
+    let data = golden_folder("tensordict").join("make_memmap_appended/data");
+    let want = content(&data);
+    let leaf_at = |file: &str, dtype, shape: &[u64]| leaf_of(dtype, shape, want[file].clone());
+    let first = dict(&[2], vec![("a", leaf_at("a.memmap", DType::Float32, &[2]))]);
+    let files = below(&files_of(&first));
+    let root: Arc<dyn RootMut> = files.clone();
+    let (limits, options) = (Limits::default(), SaveOptions::default());
+    // Left over from an older save.
+    files.create(&path("b.memmap"), &[9; 1000]).unwrap();
+    files.create(&path("n/meta.json"), b"{}").unwrap();
+    files.create(&path("n/old.memmap"), b"old").unwrap();
+    let b = leaf_at("b.memmap", DType::Int16, &[2, 3]);
+    let c = leaf_at("n/c.memmap", DType::Float32, &[2]);
+    add(&root, &[], "b", &b, &limits, &options).unwrap();
+    add(&root, &[], "n", &dict(&[2], vec![]), &limits, &options).unwrap();
+    add(&root, &["n"], "c", &c, &limits, &options).unwrap();
+    assert_eq!(memory(&files, ""), want);
+    // Deeper, with every kind of file.
+    add(&root, &["n"], "é/", &nested(&[&[1], &[2]]), &limits, &options).unwrap();
+    add(&root, &["n"], "deep", &dict(&[2], vec![("d", dict(&[2], vec![]))]), &limits, &options)
+        .unwrap();
+    let tree = load(files.clone()).unwrap();
+    assert!(tree.orphans.is_empty() && verdict(files.clone()).is_empty());
+    let before = memory(&files, "");
+    let x = || leaf(DType::Int8, &[2]);
+    for (keys, key, node, code) in [
+        (&[][..], "a", x(), "io/exists"),
+        (&["no"], "x", x(), codes::UNKNOWN_COLLECTION),
+        (&["a"], "x", x(), codes::UNKNOWN_COLLECTION),
+        (&[], "shape", x(), codes::RESERVED_KEY),
+        (&[], "b.memmap", dict(&[2], vec![]), codes::NAME_COLLISION),
+        (&["n"], "é/.shape", x(), codes::NAME_COLLISION),
+        (&[], "x", leaf(DType::Int8, &[3]), codes::BATCH_MISMATCH),
+    ] {
+        let error = add(&root, keys, key, &node, &limits, &options).unwrap_err();
+        assert_eq!((error.code(), memory(&files, "")), (code, before.clone()), "{key}");
+    }
+    // A fault at any operation changes nothing that a document names.
+    for good in 0.. {
+        let files = below(&before);
+        let faulty: Arc<dyn RootMut> = Arc::new(FaultyRoot::new(files.as_ref().clone(), good));
+        let done = add(&faulty, &["n"], "late", &dict(&[2], vec![("z", x())]), &limits, &options);
+        let now = load(files.clone()).unwrap();
+        assert!(
+            verdict(files.clone()).iter().all(|f| f.severity == Severity::Info),
+            "after {good}"
+        );
+        if done.is_ok() {
+            break;
+        }
+        assert_eq!(now.documents, tree.documents, "after {good}");
+    }
+}
+
 /// A tree whose every file says the same number.
 fn numbered(n: u64) -> Node {
     let mine = |rows: u64| leaf_of(DType::UInt64, &[rows], n.to_le_bytes().repeat(rows as usize));
@@ -566,7 +679,10 @@ fn an_append_that_is_killed_leaves_whole_rows() {
         assert!(found.iter().all(|f| f.severity == Severity::Info), "after {moment:?}: {found:?}");
         let tree = load(Arc::clone(&root) as _).unwrap();
         let rows = tree.root.batch_size()[0] as usize;
-        assert!(rows >= before && (rows - before) % 5 == 0, "after {moment:?}: {before} {rows}");
+        assert!(
+            rows >= before && (rows - before).is_multiple_of(5),
+            "after {moment:?}: {before} {rows}"
+        );
         advanced += usize::from(rows > before);
         before = rows;
     }
@@ -622,7 +738,7 @@ fn leftovers_of_killed_writers_are_removed() {
     assert_eq!(report.removed.len(), 2);
     assert_eq!(content(&x), want);
     // Not while somebody is at work.
-    let _held = root.lock(Duration::ZERO).unwrap();
+    let _held = root.lock(Duration::from_secs(10)).unwrap();
     let error: Error = TensorDict.repair(root.clone(), &RepairOptions::default()).unwrap_err();
     assert_eq!(error.kind(), Kind::Conflict);
 }

@@ -12,7 +12,7 @@
 //!
 //! | | read | written |
 //! | --- | --- | --- |
-//! | manifest version 2 (releases 0.3) | yes | no |
+//! | manifest version 2 (releases 0.3) | yes | on request |
 //! | manifest version 3 (releases 0.4) | yes | yes |
 //! | payloads | none, lz4 | none, lz4 |
 //!
@@ -105,7 +105,8 @@ impl Format for DatasetRt {
 
     fn holds(&self, _plan: &Plan, options: &Object) -> Result<Holds> {
         WriterOptions::default().with(options)?;
-        Ok(Holds { empty_collections: false, ..Holds::ALL })
+        let collection_name = |name: &str| check_name(name).is_ok();
+        Ok(Holds { empty_collections: false, collection_name, ..Holds::ALL })
     }
 
     fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity> {

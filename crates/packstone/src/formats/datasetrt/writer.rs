@@ -68,8 +68,11 @@ impl CacheWriter {
         let mut rows = Rows::new(schema, options)?;
         let mut stage = Stage::of(root, name)?;
         let mut left = None;
-        if options.resume && stage.is_taken()? {
+        if options.resume {
+            // A folder of stages without one, too: the killed writer got no further.
             stage.take_over();
+        }
+        if options.resume && stage.is_taken()? {
             left = resume(&stage, &mut rows, &carried, options)?;
             stage.make()?;
         } else {

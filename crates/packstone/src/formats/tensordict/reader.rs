@@ -92,6 +92,8 @@ impl Opened {
 /// An open tree.
 pub struct TensorDictDataset {
     info: Info,
+    /// The root document, or the archive.
+    file: RelPath,
     store: Arc<dyn Store>,
     tree: Arc<Tree>,
     /// Names of collections, with their keys in the root; without a key, the root is the collection.
@@ -99,6 +101,8 @@ pub struct TensorDictDataset {
     /// The fields of all collections, where packstone wrote them.
     declared: Option<Vec<Field>>,
     schema: Arc<Schema>,
+    /// The first collection, which the schema is of.
+    first: Option<Arc<Rowwise>>,
     limits: Limits,
 }
 
@@ -108,6 +112,8 @@ impl TensorDictDataset {
     /// # Errors
     /// Those of [`open_store`] and [`Tree::load`]; the fault of the first node that cannot be read.
     pub fn open(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
+        let document = RelPath::new(META).unwrap_or_default();
+        let file = root.sole_file().cloned().unwrap_or(document);
         let store = open_store(root, &options.limits)?.store();
         let tree = Tree::load(Arc::clone(&store), options)?;
         if let Some(fault) = first_broken(&tree.root) {
@@ -124,15 +130,18 @@ impl TensorDictDataset {
         };
         let (tree, limits) = (Arc::new(tree), options.limits);
         let schema = Arc::new(Schema::new(declared.clone().unwrap_or_default()));
-        let mut dataset = Self { info, store, tree, names, declared, schema, limits };
-        if let Some((first, _)) = dataset.names.first() {
-            dataset.schema = Arc::clone(dataset.open_collection(first)?.schema());
+        let first = None;
+        let mut dataset = Self { info, file, store, tree, names, declared, schema, first, limits };
+        if let Some((name, _)) = dataset.names.first() {
+            let first = Arc::new(dataset.open_collection(name)?);
+            dataset.schema = Arc::clone(first.schema());
+            dataset.first = Some(first);
         }
         Ok(dataset)
     }
 
     /// Everything that the tree holds as it is stored, in tree order.
-    pub fn leaves(&self) -> Vec<Entry<'_>> {
+    pub fn entries(&self) -> Vec<Entry<'_>> {
         leaves(&self.tree.root)
     }
 
@@ -158,7 +167,7 @@ impl TensorDictDataset {
             );
             Error::new(Kind::NotFound, codes::UNKNOWN_COLLECTION, Place::file(META), message)
         })?;
-        Rowwise::new(name, node, declared, self.limits)
+        Rowwise::new(name, &self.file, node, declared, self.limits)
     }
 
     fn get(&self, key: &str) -> Option<&Node> {
@@ -211,11 +220,14 @@ impl Dataset for TensorDictDataset {
 
     fn leaves(&self) -> Option<Leaves<'_>> {
         let limits = self.limits;
-        Some(Box::new(Self::leaves(self).into_iter().map(move |entry| line(&entry, &limits))))
+        Some(Box::new(self.entries().into_iter().map(move |entry| line(&entry, &limits))))
     }
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
-        Ok(Arc::new(self.open_collection(name)?))
+        match &self.first {
+            Some(first) if first.name == name => Ok(Arc::clone(first) as Arc<dyn Collection>),
+            _ => Ok(Arc::new(self.open_collection(name)?)),
+        }
     }
 }
 
@@ -238,6 +250,8 @@ impl Rewrite for TensorDictDataset {
 /// The rows of a node as samples.
 struct Rowwise {
     name: String,
+    /// The file that shows it: the root document, or the archive.
+    file: RelPath,
     len: u64,
     per_shard: u64,
     schema: Arc<Schema>,
@@ -245,7 +259,13 @@ struct Rowwise {
 }
 
 impl Rowwise {
-    fn new(name: &str, node: &Node, declared: Option<&[Field]>, limits: Limits) -> Result<Self> {
+    fn new(
+        name: &str,
+        file: &RelPath,
+        node: &Node,
+        declared: Option<&[Field]>,
+        limits: Limits,
+    ) -> Result<Self> {
         let batch = node.batch_size();
         let seen = flatten(node).into_iter();
         let fields: Vec<FieldReader> =
@@ -270,7 +290,8 @@ impl Rowwise {
             ));
         }
         let per_shard = (SHARD_BYTES / row.max(1)).clamp(1, SHARD_ROWS);
-        Ok(Self { name: name.to_owned(), len, per_shard, schema: Arc::new(schema), fields })
+        let (name, file) = (name.to_owned(), file.clone());
+        Ok(Self { name, file, len, per_shard, schema: Arc::new(schema), fields })
     }
 
     fn columns(
@@ -326,7 +347,7 @@ impl Collection for Rowwise {
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let (len, per_shard) = (self.len, self.per_shard);
-        let path = RelPath::new(META).unwrap_or_default();
+        let path = self.file.clone();
         let (metadata, detail) = (Arc::new(Object::new()), Arc::new(()));
         Box::new((from / per_shard..self.shard_count()).map(move |number| {
             let first = number.saturating_mul(per_shard);

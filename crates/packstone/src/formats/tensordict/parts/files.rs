@@ -305,6 +305,7 @@ impl<'a> Planner<'a> {
             self.entry(folder, node, key, child, &mut outputs)?;
             self.keys.pop();
         }
+        self.check_lookups(folder, node, &outputs)?;
         for (one, other) in outputs.look_alikes() {
             let message = format!(
                 "expected names that differ in more than case, found {one:?} and {other:?}"
@@ -318,6 +319,27 @@ impl<'a> Planner<'a> {
             ));
         }
         Ok(())
+    }
+
+    /// A reader looks for the encoded name first: with keys as names, that must not be the file of another key.
+    fn check_lookups(&self, folder: &RelPath, node: &TensorDict, outputs: &Outputs) -> Result<()> {
+        let raw = self.options.key_names == KeyNames::Raw;
+        let mut keys = node.entries.iter().map(|(key, _)| key.as_str()).filter(|_| raw);
+        let taken = keys.find_map(|key| {
+            let encoded = names::encode(key);
+            let all = ["", LEAF, SIZES].map(|suffix| format!("{encoded}{suffix}"));
+            let other = all.iter().find_map(|name| outputs.key_of(name))?;
+            (other != key).then(|| (key.to_owned(), other.to_owned()))
+        });
+        match taken {
+            None => Ok(()),
+            Some((key, other)) => {
+                let message = format!(
+                    "expected a key whose encoded name no other key has, found {key:?} and {other:?}"
+                );
+                self.refuse(folder, codes::NAME_COLLISION, message)
+            }
+        }
     }
 
     fn check_names(&self, folder: &RelPath, node: &TensorDict) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What only this format has.
 
+pub mod add;
 pub mod append;
 pub mod archive;
 pub mod class;

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use packstone_container::Limits;
 use packstone_container::zip::{Directory, Method};
-use packstone_io::{RelPath, RootMut};
+use packstone_io::{Kind, RootMut};
 
+use super::super::codes;
 use super::archive::zip_error;
 use super::save::step;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
 
 /// How long to wait for another writer.
@@ -30,17 +31,21 @@ pub struct Refreshed {
     pub compressed: u64,
 }
 
-/// Brings the checksums of the archive at `path` up to date.
+/// Brings the checksums of an archive up to date, which is the one file of `root`.
 ///
 /// # Errors
-/// `not_an_archive`, `corrupt_zip`; `Conflict` where another writer works there; `Io`, then some are up to date, and
+/// `not_an_archive`, also for a folder; `corrupt_zip`; `Conflict` where another writer works there; `Io`, then some are up to date, and
 /// doing it again does the rest.
 pub fn refresh(
     root: &Arc<dyn RootMut>,
-    path: &RelPath,
     limits: &Limits,
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<Refreshed> {
+    let path = root.sole_file().ok_or_else(|| {
+        let message = "expected an archive, found a folder";
+        let place = Place::file(root.label());
+        Error::new(Kind::Invalid, codes::NOT_AN_ARCHIVE, place, message)
+    })?;
     let _lock = root.lock(PATIENCE)?;
     let bytes = root.read(path)?;
     let fault = |name: &str| {
