@@ -66,7 +66,8 @@ impl LocalRoot {
         Ok(Self::of(Folder::named(path)?, path))
     }
 
-    /// The folder in which the file at `path` really lies, the file's name there, and both as one absolute path.
+    /// The folder in which the file at `path` really lies, the file's name there, and both as one absolute path. No
+    /// descriptor is kept, as with [`LocalRoot::open_lean`].
     ///
     /// Links are followed, also out of any root: this is for the one operation that keeps a link and replaces what it
     /// leads to, on a path that its user named.
@@ -83,7 +84,7 @@ impl LocalRoot {
             let detail = "expected a file with a name of Unicode text";
             IoError::new(Kind::Invalid, "open", path.display().to_string(), detail)
         })?;
-        Ok((Self::open(folder)?, name, real.clone()))
+        Ok((Self::open_lean(folder)?, name, real.clone()))
     }
 
     fn of(folder: Folder, path: &Path) -> Self {
