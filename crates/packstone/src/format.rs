@@ -37,6 +37,11 @@ pub trait Format: Sync {
     /// I/O faults.
     fn recognizes(&self, root: &dyn Root) -> Result<bool>;
 
+    /// True where samples of one dataset may differ in their fields, so that a copy takes collections as they are.
+    fn mixes_fields(&self) -> bool {
+        false
+    }
+
     /// Opens a dataset; reads no more than its first control document.
     ///
     /// # Errors
@@ -257,6 +262,16 @@ pub trait Collection: Send + Sync {
     /// The fields of its samples.
     fn schema(&self) -> &Arc<Schema>;
 
+    /// The same samples under a schema that fixes the shapes of fields where all samples have the same one, for formats
+    /// that state shapes sample by sample. Reads what is said about all samples, and no values. `None` where the schema
+    /// says already what can be said.
+    ///
+    /// # Errors
+    /// Those of reading documents; also where samples differ in their fields.
+    fn settled(&self) -> Result<Option<Arc<dyn Collection>>> {
+        Ok(None)
+    }
+
     /// True where any sample has metadata.
     ///
     /// # Errors
@@ -322,6 +337,21 @@ pub trait Collection: Send + Sync {
         _context: &mut ReadContext,
     ) -> Result<Option<Batch>> {
         Ok(None)
+    }
+
+    /// The samples of a shard as runs of neighbours with the same fields, each with the part of the shard that it is: for
+    /// formats whose samples may differ in that. Elsewhere, and where all samples have the fields of the collection, one
+    /// run. `fields` stands for the names of these fields, as far as a run has them.
+    ///
+    /// # Errors
+    /// As for [`Collection::read`], but not for samples with other fields.
+    fn read_runs(
+        &self,
+        shard: &ShardRef,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Vec<(ShardRef, Batch)>> {
+        Ok(vec![(shard.clone(), self.read(shard, fields, context)?)])
     }
 }
 

@@ -54,6 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         let end = args.limit.map_or(u64::MAX, |count| args.start.saturating_add(count));
         let scan = Scan::new(Arc::clone(&collection))
             .identities(true)
+            .runs(true)
             .threads(args.threads.count())
             .range(args.start..end)
             .verify(args.verify);

@@ -13,7 +13,7 @@
 
 use packstone_io::Buf;
 
-use super::column::{Cell, Column, ColumnKind};
+use super::column::{Cell, Column, ColumnKind, Values};
 use super::flat::{Elements, Flat};
 use super::place::{Batch, Place, Stored};
 use super::table::Table;
@@ -140,12 +140,23 @@ impl ArrowFile {
         let mut columns = Vec::new();
         for (number, field) in self.fields.iter().enumerate() {
             let mut column = Column::empty(field.kind);
-            for row in 0..self.rows {
-                column.push(self.cell(number, row)?)?;
+            for batch in &self.batches {
+                if let Some(values) = self.values(number, batch) {
+                    column.extend(&values.into())?;
+                    continue;
+                }
+                for row in batch.first..batch.first.saturating_add(batch.rows) {
+                    column.push(self.cell(number, row)?)?;
+                }
             }
             columns.push((field.name.clone(), column));
         }
         Ok(Table::new(columns)?)
+    }
+
+    /// The values of a column in a batch where they can be had at once.
+    fn values(&self, column: usize, batch: &Batch) -> Option<Values> {
+        batch.columns.get(column)?.values(&self.bytes, *self.stored.get(column)?, batch.rows)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a dataset is, whatever its format: typed fields, rows, batches, and what is said about them.
 
+mod about;
 mod batch;
 pub mod canonical;
 mod column;
@@ -12,6 +13,7 @@ pub mod sample_table;
 mod schema;
 mod value;
 
+pub use about::{ABOUT_FIELDS, about_fields, with_about_fields};
 pub use batch::{Batch, BatchBuilder, Sample};
 pub use column::Column;
 pub use dtype::{DType, TimeUnit};
