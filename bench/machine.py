@@ -3,12 +3,13 @@
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
 
-def facts() -> dict[str, str]:
-    """Names and values, in the order to print."""
+def facts(packages: Iterable[str]) -> dict[str, str]:
+    """Names and values, in the order to print, with the releases of these packages."""
     return {
         "processor": _first("/proc/cpuinfo", "model name") or platform.processor() or "unknown",
         "cores": str(os.cpu_count()),
@@ -16,10 +17,14 @@ def facts() -> dict[str, str]:
         "kernel": f"{platform.system()} {platform.release()}",
         "load at the start": " ".join(f"{load:.2f}" for load in os.getloadavg()),
         "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "sedpack": version("sedpack"),
+        **{package: version(package) for package in packages},
         "rustc": _rustc(),
     }
+
+
+def release(package: str) -> str:
+    """The name of a package with its release."""
+    return f"{package} {version(package)}"
 
 
 def _first(path: str, key: str) -> str | None:

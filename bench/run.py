@@ -1,9 +1,10 @@
-"""Measures sedpack and packstone on the same data in one run, and prints one table.
+"""Measures the originals and packstone on the same data in one run, and prints one table a format.
 
-The packstone side is the command in PACKSTONE_BENCH. It gets `--data`, `--sets`,
-`--compressions` and `--scale` as this program does, and prints the same JSON lines as
-`sedpack_side.py` does, and beside them lines with the base rates of the machine on the same
-bytes: `encode` and `decode` (the codec alone), `sha256` and `memcpy`.
+    python -m bench.run [FORMAT…] [--sets NAME…] [--stored HOW…] [--what FIGURE…] [--runs N] [--scale X]
+
+The packstone side is the command in PACKSTONE_BENCH. It gets the format, `--path` of the dataset, `--set` and `--stored`
+for the lines, `--runs` and `--what`, and prints the same JSON lines as the original's side does (see `harness.py`), and beside them lines with
+`"base": true`: what the machine does on the same bytes without any dataset format.
 """
 
 import json
@@ -11,58 +12,82 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
+from argparse import ArgumentParser, Namespace
+from importlib import import_module
 from typing import Any
 
-import chart
-import machine
-import make_data
-import options
-import table
+from bench import cases, chart, machine, table
+from bench.cases import Format
 
-HERE = Path(__file__).resolve().parent
+FORMATS = ("sedpack", "tensordict", "datasetrt")
 
 #: All that a measuring process gets of this one's environment: tuning variables stay outside.
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT")
 
+Line = dict[str, Any]
+
 
 def main() -> None:
-    """Runs both sides, one set and compression after the other."""
-    parser = options.parser(__doc__)
-    parser.add_argument("--runs", type=int, default=3, help="runs of each mode")
-    parser.add_argument("--sedpack-only", action="store_true", help="measure one side alone")
-    parser.add_argument("--output", type=Path, help="also write the report to this file, and a chart beside it")
-    chosen = parser.parse_args()
+    """Runs both sides, one dataset after the other."""
+    parser = cases.parser(__doc__)
+    parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(FORMATS)}")
+    parser.add_argument("--original-only", action="store_true", help="measure one side alone")
+    parser.add_argument(
+        "--output", type=cases.Path, help="also write the report to this file, and charts beside it"
+    )
+    options = parser.parse_args()
     command = shlex.split(os.environ.get("PACKSTONE_BENCH", ""))
-    if not command and not chosen.sedpack_only:
-        parser.error("PACKSTONE_BENCH must name the packstone side (or use --sedpack-only)")
+    if not command and not options.original_only:
+        parser.error("PACKSTONE_BENCH must name the packstone side (or use --original-only)")
+    formats = [_format(parser, name) for name in options.formats or FORMATS]
+    if not any(cases.chosen(found, options) for found in formats):
+        parser.error("no dataset and figure is of these names")
 
-    facts = machine.facts()
-    sedpack: list[dict[str, Any]] = []
-    packstone: list[dict[str, Any]] = []
-    for name in chosen.sets:
-        for compression in options.compressions(chosen):
-            make_data.ensure(chosen.data, name, compression, chosen.scale)
-            part = ["--data", str(chosen.data), "--scale", str(chosen.scale), "--sets", name]
-            part += ["--compressions", compression or "none", "--runs", str(chosen.runs)]
-            sedpack += measure([sys.executable, str(HERE / "sedpack_side.py"), *part])
-            if not chosen.sedpack_only:
-                packstone += measure([*command, *part])
-
-    report = "".join(f"* {name}: {value}\n" for name, value in facts.items())
-    report += f"* scale: {chosen.scale}\n\n" + table.markdown(sedpack, packstone)
+    packages = [package for found in formats for package in found.packages]
+    report = "".join(f"* {name}: {value}\n" for name, value in machine.facts(packages).items())
+    report += f"* scale: {options.scale}\n"
+    for found in formats:
+        original, packstone = _measure(found, options, command)
+        if not original and not packstone:
+            continue
+        name = machine.release(found.packages[0])
+        report += f"\n## {found.name}\n\n" + table.markdown(found, original, packstone)
+        if options.output and packstone:
+            picture = options.output.with_name(f"{options.output.stem}-{found.name}.svg")
+            picture.write_text(chart.svg(name, original, packstone), encoding="utf-8")
     print(report, end="")
-    if chosen.output:
-        chosen.output.write_text(report, encoding="utf-8")
-        picture = chart.svg(sedpack, packstone)
-        chosen.output.with_suffix(".svg").write_text(picture, encoding="utf-8")
+    if options.output:
+        options.output.write_text(report, encoding="utf-8")
 
 
-def measure(command: list[str]) -> list[dict[str, Any]]:
+def _format(parser: ArgumentParser, name: str) -> Format:
+    if name not in FORMATS:
+        parser.error(f"expected a format of {', '.join(FORMATS)}, found {name}")
+    return import_module(f"bench.{name}.data").FORMAT
+
+
+def _measure(found: Format, options: Namespace, command: list[str]) -> tuple[list[Line], list[Line]]:
+    """The lines of both sides, dataset by dataset, so that both see the same state of the machine."""
+    original: list[Line] = []
+    packstone: list[Line] = []
+    for case in cases.chosen(found, options):
+        path = found.ensure(options.data.resolve(), case.set, case.stored, options.scale)
+        part = ["--stored", case.stored, "--runs", str(options.runs), "--what", *case.what]
+        side = [sys.executable, "-m", f"bench.{found.name}.side", "--data", str(options.data.resolve())]
+        original += _lines([*side, "--scale", str(options.scale), "--sets", case.set, *part])
+        if not options.original_only:
+            side = [*command, found.name, "--path", str(path)]
+            packstone += _lines([*side, "--set", case.set, *part])
+    return original, packstone
+
+
+def _lines(command: list[str]) -> list[Line]:
     """The lines of one side, also shown on stderr as they come."""
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     lines = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as side:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, cwd=cases.ROOT
+    ) as side:
         assert side.stdout is not None
         for text in side.stdout:
             print(text, end="", file=sys.stderr, flush=True)

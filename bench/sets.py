@@ -1,4 +1,4 @@
-"""The three datasets of the benchmarks: what they hold, and values made from a fixed seed.
+"""The three datasets of arrays: what they hold, and values made from a fixed seed.
 
 * small: many little examples, where the cost of each example counts;
 * signal: long half-precision traces like a recorded side channel, smooth, quantised and noisy;
@@ -7,7 +7,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ Example = dict[str, Any]
 Chunk = dict[str, np.ndarray]
 
 SEED = 20_260_101
-EXAMPLES_PER_SHARD = 256
-COMPRESSIONS = ("", "LZ4", "ZSTD", "GZIP")
+CHUNK = 256
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,8 @@ class DataSet:
     make: Callable[[np.random.Generator, int], Chunk]
 
     def count(self, scale: float) -> int:
-        """The number of examples at a scale; never less than one shard."""
-        return max(EXAMPLES_PER_SHARD, round(self.full_count * scale))
+        """The number of examples at a scale; never less than one chunk."""
+        return max(CHUNK, round(self.full_count * scale))
 
     def example_bytes(self) -> int:
         """The size of one example's values."""
@@ -39,24 +37,20 @@ class DataSet:
             np.dtype(dtype).itemsize * int(np.prod(shape)) for _, dtype, shape in self.columns
         )
 
-    def examples(self, scale: float) -> Iterator[Example]:
-        """All examples; the same ones at each call, whatever the scale."""
-        left = self.count(scale)
-        for index in range(0, left, EXAMPLES_PER_SHARD):
+    def chunks(self, scale: float) -> Iterator[Chunk]:
+        """All examples in chunks of columns; the same ones at each call, whatever the scale."""
+        count = self.count(scale)
+        for index in range(0, count, CHUNK):
             rng = np.random.default_rng([SEED, index])
-            chunk = self.make(rng, EXAMPLES_PER_SHARD)
-            for row in range(min(left - index, EXAMPLES_PER_SHARD)):
+            chunk = self.make(rng, CHUNK)
+            yield {name: column[: count - index] for name, column in chunk.items()}
+
+    def examples(self, scale: float) -> Iterator[Example]:
+        """All examples, one by one."""
+        for chunk in self.chunks(scale):
+            rows = len(next(iter(chunk.values())))
+            for row in range(rows):
                 yield {name: column[row] for name, column in chunk.items()}
-
-
-def folder_name(name: str, compression: str) -> str:
-    """The folder of one set with one compression."""
-    return f"{name}-{compression.lower() or 'none'}"
-
-
-def stored_bytes(path: Path) -> int:
-    """The size of all files of a dataset."""
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
 def _small(rng: np.random.Generator, count: int) -> Chunk:

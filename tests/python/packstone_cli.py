@@ -25,7 +25,8 @@ class Result:
 
     def lines(self) -> list[dict[str, Any]]:
         """The JSON Lines on stdout."""
-        return [json.loads(line) for line in self.stdout.splitlines()]
+        # Text in JSON may hold other characters that `splitlines` takes for line ends.
+        return [json.loads(line) for line in self.stdout.split("\n") if line]
 
     def of_type(self, kind: str) -> list[dict[str, Any]]:
         """The JSON Lines of one type."""
@@ -135,6 +136,40 @@ def digest(path: Path) -> dict[str, dict[str, Any]]:
         }
         for line in lines
     }
+
+
+def leaves(path: Path) -> tuple[dict[tuple[str, ...], Any], dict[tuple[str, ...], Any]]:
+    """The tensors and the values of a tree by the keys that lead there."""
+    lines = run("dump", "--leaves", path, "--json").lines()
+    tensors, values = {}, {}
+    for line in lines:
+        key = tuple(line["key"])
+        if line["type"] == "value":
+            values[key] = line.get("value", line.get("pickle"))
+            continue
+        shape = line.get("sizes", line["shape"])
+        tensors[key] = (f"torch.{line['dtype']}", shape, line["nbytes"], line["sha256"])
+    return tensors, values
+
+
+def to_tensordict(source: Path, target: Path, *options: str, expect: int = CLEAN) -> Result:
+    """Converts to a new tensordict: a folder, or an archive by its name."""
+    return run("convert", source, target, "--to", "tensordict", *options, expect=expect)
+
+
+def pack(source: Path, target: Path, *options: str) -> Result:
+    """Packs a tensordict into an archive."""
+    return run("pack", source, target, *options)
+
+
+def unpack(source: Path, target: Path) -> Result:
+    """Unpacks an archive into a folder."""
+    return run("unpack", source, target)
+
+
+def refresh(archive: Path) -> Result:
+    """Brings the checksums of an archive up to date."""
+    return run("refresh", archive)
 
 
 def inspect(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::buffer::Buf;
 use crate::error::Kind;
 use crate::path::RelPath;
 use crate::root::{EntryKind, RootMut};
@@ -15,6 +16,7 @@ pub fn check(root: &dyn RootMut) {
     let path = |text: &str| RelPath::new(text).unwrap();
     let file = path("a/b/file");
     assert_eq!(root.read(&file).unwrap_err().kind(), Kind::NotFound);
+    root.persist(&RelPath::root()).unwrap();
     root.create_folder(&path("a/b")).unwrap();
     root.create_folder(&path("a/b")).unwrap();
     root.create(&file, b"one").unwrap();
@@ -66,6 +68,13 @@ fn editing(root: &dyn RootMut) {
         draft.publish().unwrap();
         assert_eq!(&root.read(&one).unwrap()[..], content);
     }
+    let mut scratch = root.scratch().unwrap();
+    [&b"with"[..], b"out a name"].iter().for_each(|part| scratch.write(part).unwrap());
+    let back = scratch.read_back().unwrap();
+    assert_eq!((back.len(), &back.read_all().unwrap()[..]), (14, &b"without a name"[..]));
+    assert_eq!(back.read_ranges(&[4..7]).unwrap(), [Buf::copy_from(b"out")]);
+    assert_eq!(root.list(&RelPath::root()).unwrap().len(), 1, "a scratch has no name");
+    root.persist_all().unwrap();
     let edit = root.edit(&one).unwrap();
     edit.write_at(4, b"two").unwrap();
     assert_eq!(edit.write_at(5, b"two").unwrap_err().kind(), Kind::Invalid);
@@ -145,6 +154,25 @@ mod tests {
     }
 
     #[test]
+    fn a_root_that_fails_fails_within_files_too() {
+        let file = RelPath::new("f").unwrap();
+        for good in 0..10 {
+            let root = FaultyRoot::new(MemoryRoot::new(), good);
+            let write = || {
+                let mut draft = root.draft(&file)?;
+                draft.write(b"ab")?;
+                draft.publish()?;
+                let edit = root.edit(&file)?;
+                edit.write_at(0, b"c")?;
+                edit.sync()?;
+                root.scratch()?.write(b"d")
+            };
+            assert_eq!(write().is_ok(), good > 8, "{good}");
+            assert_eq!(root.read(&file).is_ok(), good > 2, "{good}");
+        }
+    }
+
+    #[test]
     fn pipes_and_folders_are_no_files() {
         let temp = tempfile::tempdir().unwrap();
         let pipe = temp.path().join("pipe");
@@ -166,5 +194,23 @@ mod tests {
         let mapped = LocalRoot::open(temp.path()).unwrap();
         assert_eq!(&mapped.read(&path).unwrap()[..], bytes);
         assert_eq!(&mapped.with_mapping(false).read(&path).unwrap()[..], bytes);
+    }
+
+    #[test]
+    fn a_file_behind_a_link_is_replaced_where_it_lies() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("real")).unwrap();
+        std::fs::create_dir(temp.path().join("shown")).unwrap();
+        std::fs::write(temp.path().join("real/x"), b"old").unwrap();
+        let link = temp.path().join("shown/y");
+        std::os::unix::fs::symlink("../real/x", &link).unwrap();
+        let (root, name, real) = LocalRoot::holding(&link).unwrap();
+        assert_eq!(real, temp.path().canonicalize().unwrap().join("real/x"));
+        let mut draft = root.draft(&name).unwrap();
+        draft.write(b"new").unwrap();
+        draft.publish().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&link).unwrap(), b"new");
+        assert!(LocalRoot::holding(temp.path().join("none")).is_err());
     }
 }

@@ -9,7 +9,7 @@ use crate::buffer::Buf;
 use crate::error::{IoError, Kind};
 use crate::path::RelPath;
 use crate::read::ReadAt;
-use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut};
+use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut, Scratch};
 
 /// Files by path; folders exist as far as files need them or as they were made.
 #[derive(Clone, Debug, Default)]
@@ -39,13 +39,11 @@ impl MemoryRoot {
                 return Err(missing("rename", from));
             }
             for (file, bytes) in map.iter().filter(|(file, _)| under(file)) {
-                let depth = from.components().count();
-                let mut path = (*to).clone();
-                for part in file.components().skip(depth) {
-                    path = path.join(part).map_err(|e| {
-                        IoError::new(Kind::Invalid, "rename", file.as_str(), e.to_string())
-                    })?;
-                }
+                let below = file.as_str().get(from.as_str().len()..).unwrap_or_default();
+                // A name such as `x:y` is a name here and no drive.
+                let path = RelPath::new(&format!("./{to}/{below}")).map_err(|e| {
+                    IoError::new(Kind::Invalid, "rename", file.as_str(), e.to_string())
+                })?;
                 placed.push((path, bytes.clone()));
             }
         }
@@ -135,6 +133,10 @@ impl RootMut for MemoryRoot {
         Ok(Box::new(MemoryDraft { root: self.clone(), path: path.clone(), bytes: Vec::new() }))
     }
 
+    fn scratch(&self) -> Result<Box<dyn Scratch>, IoError> {
+        Ok(Box::new(MemoryScratch(Vec::new())))
+    }
+
     fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
         self.map().get(path).ok_or_else(|| missing("open", path))?;
         Ok(Box::new(MemoryEdit { root: self.clone(), path: path.clone() }))
@@ -166,8 +168,13 @@ impl RootMut for MemoryRoot {
     }
 
     fn persist(&self, path: &RelPath) -> Result<(), IoError> {
-        let known = self.map().keys().any(|file| file.starts_with(path));
+        // The root itself is there, also without a file.
+        let known = path.is_root() || self.map().keys().any(|file| file.starts_with(path));
         known.then_some(()).ok_or_else(|| missing("sync", path))
+    }
+
+    fn persist_all(&self) -> Result<(), IoError> {
+        Ok(())
     }
 
     fn remove(&self, path: &RelPath) -> Result<(), IoError> {
@@ -214,6 +221,19 @@ impl Draft for MemoryDraft {
     fn publish(self: Box<Self>) -> Result<(), IoError> {
         self.root.map().insert(self.path, Buf::from(self.bytes));
         Ok(())
+    }
+}
+
+struct MemoryScratch(Vec<u8>);
+
+impl Scratch for MemoryScratch {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read_back(self: Box<Self>) -> Result<Arc<dyn ReadAt>, IoError> {
+        Ok(Arc::new(Buf::from(self.0)))
     }
 }
 

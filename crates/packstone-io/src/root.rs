@@ -54,6 +54,22 @@ pub trait Draft: Send {
     fn publish(self: Box<Self>) -> Result<(), IoError>;
 }
 
+/// A file without a name: written piece by piece, read back once it is complete, and gone with its owner, also where
+/// that one is killed.
+pub trait Scratch: Send {
+    /// Appends to it.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError>;
+
+    /// What was written.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn read_back(self: Box<Self>) -> Result<Arc<dyn ReadAt>, IoError>;
+}
+
 /// A file that is changed in place, for formats whose files are memory maps of their users.
 pub trait Edit: Send + Sync {
     /// Its length in bytes.
@@ -161,6 +177,12 @@ pub trait RootMut: Root {
     /// `Denied`, `Io`.
     fn draft(&self, path: &RelPath) -> Result<Box<dyn Draft>, IoError>;
 
+    /// Starts a file without a name beside the files of this root, for what does not fit memory and is no file yet.
+    ///
+    /// # Errors
+    /// `Denied`, `Io`.
+    fn scratch(&self) -> Result<Box<dyn Scratch>, IoError>;
+
     /// Opens an existing file to change it in place.
     ///
     /// # Errors
@@ -202,6 +224,13 @@ pub trait RootMut: Root {
     /// # Errors
     /// `NotFound`, `Io`.
     fn persist(&self, path: &RelPath) -> Result<(), IoError>;
+
+    /// Puts everything that was written so far on the disk, in one go: for many small files that is far less work than
+    /// [`RootMut::persist`] for each.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn persist_all(&self) -> Result<(), IoError>;
 
     /// Removes a file.
     ///

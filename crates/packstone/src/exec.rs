@@ -26,6 +26,20 @@ pub trait Progress: Send + Sync + std::fmt::Debug {
     }
 }
 
+/// Ends an operation that the user asked to stop.
+///
+/// # Errors
+/// `ops/cancelled`.
+pub fn keep_going(progress: Option<&Arc<dyn Progress>>) -> Result<()> {
+    match progress {
+        Some(progress) if progress.cancelled() => {
+            let message = "stopped before the end, as asked";
+            Err(Error::new(Kind::Cancelled, "ops/cancelled", Place::default(), message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// How many threads this machine runs at once.
 pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

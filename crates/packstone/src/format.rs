@@ -10,7 +10,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::model::{Batch, Fidelity, Finding, Holds, Outline, Schema};
+use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema};
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -113,6 +113,39 @@ pub trait Format: Sync {
     /// # Errors
     /// `Unsupported` where the format has nothing to mend.
     fn repair(&self, root: Arc<dyn RootMut>, options: &RepairOptions) -> Result<RepairReport>;
+
+    /// Opens a saved selection of samples, see [`Dataset::selection`]. `open` gives what lies at a path as the document
+    /// spells it.
+    ///
+    /// # Errors
+    /// `Unsupported` where the format has none; those of [`Format::open`]; `Conflict` where the dataset changed since.
+    fn open_selection(
+        &self,
+        _document: &[u8],
+        _open: &mut dyn FnMut(&str) -> Result<Arc<dyn Root>>,
+        _limits: &Limits,
+    ) -> Result<Arc<dyn Dataset>> {
+        Err(no_selections(self.id()))
+    }
+}
+
+/// What the document of a selection says it is, in its member `format`; the member `dataset` has the [id](Format::id).
+pub const SELECTION: &str = "packstone.view";
+
+/// The error of a format without saved selections.
+fn no_selections(format: &str) -> Error {
+    let message = format!("expected a format that keeps selections of samples, found {format}");
+    Error::new(Kind::Unsupported, "format/no_selections", Place::default(), message)
+}
+
+/// Samples to be kept as a selection.
+pub struct Selected<'s> {
+    /// Their collection.
+    pub collection: &'s str,
+    /// Their indices in it, in the order of the selection.
+    pub samples: &'s [u64],
+    /// How they were found.
+    pub condition: Option<&'s str>,
 }
 
 /// What a new dataset will hold.
@@ -168,15 +201,47 @@ pub trait Dataset: Send + Sync {
         None
     }
 
+    /// How to write the dataset again with all that samples do not show, where they do not show everything.
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        None
+    }
+
     /// A collection by name.
     ///
     /// # Errors
     /// `NotFound` with the names there are.
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>>;
+
+    /// The document of a selection of samples, from which [`Format::open_selection`] shows them alone. `spell` says how
+    /// the document spells the place that a root calls itself by.
+    ///
+    /// # Errors
+    /// `Unsupported` where the format has none; those of [`Dataset::collection`].
+    fn selection(
+        &self,
+        _selected: &Selected<'_>,
+        _spell: &dyn Fn(&str) -> Result<String>,
+    ) -> Result<String> {
+        Err(no_selections(self.info().format))
+    }
 }
 
 /// The leaves of a dataset, one after another.
 pub type Leaves<'a> = Box<dyn Iterator<Item = Result<Object>> + 'a>;
+
+/// Writes a whole dataset again in its own format, losing nothing.
+pub trait Rewrite {
+    /// Writes it to a root that holds nothing yet, under the options of [`Format::create`].
+    ///
+    /// # Errors
+    /// `Exists`, `Invalid`, `Corrupt` where something of it cannot be read, `Io`; then nothing is published.
+    fn rewrite(
+        &self,
+        target: &Arc<dyn RootMut>,
+        options: &Object,
+        progress: Option<&Arc<dyn Progress>>,
+    ) -> Result<Written>;
+}
 
 /// A sequence of samples, stored in shards.
 pub trait Collection: Send + Sync {
@@ -220,6 +285,19 @@ pub trait Collection: Send + Sync {
         Ok(false)
     }
 
+    /// What the format knows of all samples without reading them, where it keeps that apart.
+    ///
+    /// # Errors
+    /// Damage and I/O faults.
+    fn table(&self) -> Result<Option<SampleTable>> {
+        Ok(None)
+    }
+
+    /// The bytes that the samples of a shard take where they are stored, if that is less than its whole file.
+    fn stored_bytes(&self, _shard: &ShardRef) -> Option<u64> {
+        None
+    }
+
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
 
@@ -246,6 +324,19 @@ pub trait Collection: Send + Sync {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         self.read(shard, fields, context)?.select(rows)
+    }
+
+    /// The samples at `indices`, in that order, where the format has rows at hand and need not go through shards.
+    ///
+    /// # Errors
+    /// As for [`Collection::read`].
+    fn read_at(
+        &self,
+        _indices: &[u64],
+        _fields: Option<&[usize]>,
+        _context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        Ok(None)
     }
 
     /// The samples of a shard as runs of neighbours with the same fields, each with the part of the shard that it is: for

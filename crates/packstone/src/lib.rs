@@ -23,6 +23,7 @@ pub mod exec;
 pub mod expr;
 pub mod format;
 pub mod formats;
+pub mod intent;
 pub mod model;
 pub mod ops;
 pub mod random;

@@ -112,17 +112,23 @@ fn every_row_says_kind_meaning_example_and_repair() {
 }
 
 #[test]
-fn every_code_that_a_format_lists_is_used() {
-    for (format, all) in [("sedpack", codes::ALL), ("sds", packstone::formats::sds::codes::ALL)] {
+fn every_code_of_a_format_is_used() {
+    use packstone::formats::{datasetrt, sds, tensordict};
+    for (format, all) in [
+        ("sedpack", codes::ALL),
+        ("tensordict", tensordict::codes::ALL),
+        ("datasetrt", datasetrt::codes::ALL),
+        ("sds", sds::codes::ALL),
+    ] {
         let mut texts = Vec::new();
         sources(&repository().join("crates/packstone/src/formats").join(format), &mut texts);
         let listed = texts.iter().find(|text| text.contains("macro_rules! codes")).unwrap();
         let start = format!(" = \"{format}/");
-        let names = listed.lines().filter_map(|line| line.trim().split_once(&start));
+        let names = listed.lines().filter_map(|line| line.trim().split_once(start.as_str()));
         let mut count = 0;
         for (name, _) in names {
             let used = texts.iter().any(|text| text.contains(&format!("codes::{name}")));
-            assert!(used, "no source uses codes::{name}");
+            assert!(used, "no source uses codes::{name} of {format}");
             count += 1;
         }
         assert_eq!(count, all.len());

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the original and packstone, side by side, by `bench/run.py`.
+//! `cargo xtask bench`: the originals and packstone, side by side, by `bench/run.py`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ pub(crate) fn run(root: &Path, arguments: &[OsString]) -> Outcome {
     stage::run("build", &mut stage::cargo(root, &build))?;
     let python = stage::timed("python packages", || python::environment(root))?;
     let mut bench = Command::new(python);
-    bench.current_dir(root).arg("bench/run.py").args(arguments);
+    bench.current_dir(root).args(["-m", "bench.run"]).args(arguments);
     bench.env("PACKSTONE_BENCH", root.join("target/release/packstone-bench"));
     stage::run("bench", &mut bench)
 }

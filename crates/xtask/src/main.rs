@@ -23,7 +23,7 @@ usage: cargo xtask <command>
   test               every test: Rust, then pytest against the original libraries
   lint               rustfmt, clippy and the requirements tables
   requirements       check that each requirement names a test that exists
-  bench [ARGS…]      measure the original and packstone side by side (bench/run.py)
+  bench [FORMAT…]    measure the originals and packstone side by side (bench/run.py --help)
 ";
 
 /// What a chore ends with: the message is printed and the exit code is 1.

@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let options = VerifyOptions { audit, threads: args.threads.count() };
     let bar = Bar::shared("verify");
     let mut report: Option<VerifyReport> = None;
-    for address in &args.addresses {
+    let addresses = expanded(&args.addresses)?;
+    for address in &addresses {
         let next = check(address, &options, &bar)?;
         report = Some(match report {
             Some(before) => before.joined(next),
@@ -72,6 +73,14 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         tell(&report);
     }
     Ok(Exit::found(!report.is_clean()))
+}
+
+/// The addresses, with the data of a selection in place of the selection.
+fn expanded(addresses: &[Address]) -> packstone::Result<Vec<Address>> {
+    let [only] = addresses else { return Ok(addresses.to_vec()) };
+    let sources = site::sources(&only.whole()?.path, &Limits::default())?;
+    let data = |path| Address { path, collection: None };
+    Ok(sources.map_or_else(|| addresses.to_vec(), |paths| paths.into_iter().map(data).collect()))
 }
 
 /// The digests in a file.

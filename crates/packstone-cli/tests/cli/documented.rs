@@ -11,11 +11,16 @@ fn every_type_and_member_is_documented() {
     let folder = tempfile::tempdir().unwrap();
     let new = folder.path().join("new");
     let new = new.to_str().unwrap();
+    let [packed, unpacked] = ["x.tdz", "x"].map(|name| folder.path().join(name));
+    let (packed, unpacked) = (packed.to_str().unwrap(), unpacked.to_str().unwrap());
     let (good, other) = (golden("fb_lz4"), golden("fb_gzip"));
     let bad = golden("bad/tfrec_data_crc");
     let tree = golden_of("tensordict", "everything/data");
     let pickles = golden_of("tensordict", "non_tensor_pickle/data");
-    let calls: [&[&str]; 16] = [
+    let cache = golden_of("datasetrt", "v3_basic_none/data/basic_none_s1");
+    let view = folder.path().join("view.json");
+    let view = view.to_str().unwrap();
+    let calls: [&[&str]; 22] = [
         &["formats"],
         &["inspect", "--sizes", &good],
         &["dump", "--values", &good],
@@ -30,6 +35,12 @@ fn every_type_and_member_is_documented() {
         &["convert", &good, new, "--to", "sedpack", "--part", "w"],
         &["merge", new],
         &["repair", new],
+        &["select", &cache, "--save", view],
+        &["dump", view],
+        &["migrate", &cache, "--to", "3", "--dry-run"],
+        &["pack", &tree, packed],
+        &["unpack", packed, unpacked],
+        &["refresh", packed],
         &["inspect", "no/such"],
         &["inspect", &bad, "--nosuch"],
     ];
@@ -63,8 +74,10 @@ fn every_type_and_member_is_documented() {
         "finding",
         "format",
         "leaf",
+        "manifest",
         "rate",
         "sample",
+        "selected",
         "summary",
         "value",
     ];

@@ -1,9 +1,11 @@
 //! The program from outside: what it prints, and how it ends.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod caches;
 mod documented;
 mod failures;
 mod help;
+mod packing;
 mod reading;
 mod support;
 mod terminal;

@@ -15,6 +15,8 @@
 //! | brotli | one only | reported | nothing |
 //! | Snappy, raw | one only | damage: only the length says where the end is | length |
 //!
+//! LZ4 blocks without a frame, whose length somebody else keeps, have functions of their own.
+//!
 //! A cut member is an error wherever it is cut, and so is an empty input. Decoded bytes are bounded by
 //! [`Limits::decoded_bytes`](crate::Limits), and memory grows with what was really decoded: a size stated in a header
 //! is believed only where the compressed bytes could hold it.
@@ -27,6 +29,7 @@ mod encoder;
 mod error;
 mod gzip;
 mod lz4;
+mod lz4_block;
 mod member;
 mod output;
 mod snappy;
@@ -40,6 +43,7 @@ mod tests;
 pub use decoder::Decoder;
 pub use encoder::{Encoder, Encoding, GzipHeader};
 pub use error::CodecError;
+pub use lz4_block::{Lz4BlockEncoder, decode_lz4_block};
 pub use zlib::looks_like_zlib;
 
 /// A kind of compressed stream.

@@ -27,6 +27,18 @@ impl Number {
         Some(Self(Small::new(&float_text(x, style)?)))
     }
 
+    /// Spells any double: in the given way, or as `NaN`, `Infinity` or `-Infinity`, which JSON does not have.
+    #[must_use]
+    pub fn from_double_in(x: f64, style: FloatStyle) -> Self {
+        Self::from_f64_in(x, style).unwrap_or_else(|| {
+            Self::from_checked(match x {
+                _ if x.is_nan() => "NaN",
+                _ if x.is_sign_negative() => "-Infinity",
+                _ => "Infinity",
+            })
+        })
+    }
+
     /// A number whose text the caller has checked against the grammar.
     pub(super) fn from_checked(text: &str) -> Self {
         Self(Small::new(text))
@@ -216,6 +228,9 @@ mod tests {
         assert_eq!(Number::from_f64(1e-5).unwrap().text(), "0.00001");
         assert_eq!(Number::from_f64_in(1e-5, FloatStyle::Python).unwrap().text(), "1e-05");
         assert_eq!(Number::from_f64(f64::NAN), None);
+        let tokens = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5];
+        let tokens = tokens.map(|x| Number::from_double_in(x, FloatStyle::Python));
+        assert_eq!(tokens.each_ref().map(Number::text), ["NaN", "Infinity", "-Infinity", "0.5"]);
     }
 
     proptest! {

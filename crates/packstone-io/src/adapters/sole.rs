@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::error::{IoError, Kind};
 use crate::path::RelPath;
 use crate::read::ReadAt;
-use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut};
+use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut, Scratch};
 
 /// A root that shows one file, whether it exists already or not. All other names are refused.
 pub struct SoleFile<R> {
@@ -78,6 +78,10 @@ impl<R: RootMut> RootMut for SoleFile<R> {
         self.inner.draft(path)
     }
 
+    fn scratch(&self) -> Result<Box<dyn Scratch>, IoError> {
+        self.inner.scratch()
+    }
+
     fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
         self.only("write", path)?;
         self.inner.edit(path)
@@ -106,6 +110,10 @@ impl<R: RootMut> RootMut for SoleFile<R> {
     fn persist(&self, path: &RelPath) -> Result<(), IoError> {
         self.only("sync", path)?;
         self.inner.persist(path)
+    }
+
+    fn persist_all(&self) -> Result<(), IoError> {
+        self.inner.persist_all()
     }
 
     fn remove(&self, path: &RelPath) -> Result<(), IoError> {

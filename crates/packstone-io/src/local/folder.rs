@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, fstat};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, fstat, statx};
 
 use crate::error::{IoError, Kind};
 
@@ -14,7 +14,26 @@ pub(super) enum Folder {
     /// By a descriptor: what happens to its path afterwards does not matter.
     Held(OwnedFd),
     /// By its absolute path and what it was when it was opened: thousands of roots then need no descriptor.
-    Named { path: PathBuf, device: u64, inode: u64 },
+    Named { path: PathBuf, identity: Identity },
+}
+
+/// What tells a folder from another one. Inode numbers are used again at once; times of birth are not.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    device: u64,
+    inode: u64,
+    /// Where the file system knows it.
+    born: Option<(i64, u32)>,
+}
+
+impl Identity {
+    fn of(folder: &OwnedFd) -> rustix::io::Result<Self> {
+        let stat = fstat(folder)?;
+        let born = statx(folder, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok();
+        let born = born.filter(|found| found.stx_mask & StatxFlags::BTIME.bits() != 0);
+        let born = born.map(|found| (found.stx_btime.tv_sec, found.stx_btime.tv_nsec));
+        Ok(Self { device: stat.st_dev, inode: stat.st_ino, born })
+    }
 }
 
 /// An open folder for one operation.
@@ -50,17 +69,16 @@ impl Folder {
 
     pub(super) fn named(path: &Path) -> Result<Self, IoError> {
         let path = std::path::absolute(path).map_err(|e| fault(path, e))?;
-        let stat = fstat(&open(&path)?).map_err(|e| fault(&path, e))?;
-        Ok(Self::Named { path, device: stat.st_dev, inode: stat.st_ino })
+        let identity = Identity::of(&open(&path)?).map_err(|e| fault(&path, e))?;
+        Ok(Self::Named { path, identity })
     }
 
     pub(super) fn handle(&self) -> Result<Handle<'_>, IoError> {
         match self {
             Self::Held(folder) => Ok(Handle::Held(folder)),
-            Self::Named { path, device, inode } => {
+            Self::Named { path, identity } => {
                 let folder = open(path)?;
-                let stat = fstat(&folder).map_err(|e| fault(path, e))?;
-                if (stat.st_dev, stat.st_ino) != (*device, *inode) {
+                if Identity::of(&folder).map_err(|e| fault(path, e))? != *identity {
                     let detail = "the folder was replaced since it was opened";
                     let path = path.display().to_string();
                     return Err(IoError::new(Kind::Conflict, "open", path, detail));

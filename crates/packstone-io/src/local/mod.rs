@@ -9,10 +9,12 @@ mod folder;
 mod journal;
 mod open;
 mod publish;
+mod scratch;
 
 pub use publish::{LOCK_FILE, TEMPORARY};
 
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +28,7 @@ use crate::mmap;
 use crate::path::RelPath;
 use crate::pool::BufferPool;
 use crate::read::ReadAt;
-use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut};
+use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut, Scratch};
 use folder::Folder;
 
 /// Files from this size on are mapped, smaller ones are read: making and dropping a map costs more than copying them.
@@ -62,6 +64,27 @@ impl LocalRoot {
     pub fn open_lean(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref();
         Ok(Self::of(Folder::named(path)?, path))
+    }
+
+    /// The folder in which the file at `path` really lies, the file's name there, and both as one absolute path. No
+    /// descriptor is kept, as with [`LocalRoot::open_lean`].
+    ///
+    /// Links are followed, also out of any root: this is for the one operation that keeps a link and replaces what it
+    /// leads to, on a path that its user named.
+    ///
+    /// # Errors
+    /// `NotFound`, `Denied`, `Invalid` where the path is no Unicode text, `Io`.
+    pub fn holding(path: impl AsRef<Path>) -> Result<(Self, RelPath, PathBuf), IoError> {
+        let path = path.as_ref();
+        let fault = |e| IoError::os("open", path.display().to_string(), e);
+        let real = std::fs::canonicalize(path).map_err(fault)?;
+        let name = real.file_name().and_then(|name| name.to_str());
+        let name = name.and_then(|name| RelPath::new(name).ok()).zip(real.parent());
+        let (name, folder) = name.ok_or_else(|| {
+            let detail = "expected a file with a name of Unicode text";
+            IoError::new(Kind::Invalid, "open", path.display().to_string(), detail)
+        })?;
+        Ok((Self::open_lean(folder)?, name, real.clone()))
     }
 
     fn of(folder: Folder, path: &Path) -> Self {
@@ -166,6 +189,11 @@ impl RootMut for LocalRoot {
         Ok(Box::new(publish::LocalDraft::start(folder, path)?))
     }
 
+    fn scratch(&self) -> Result<Box<dyn Scratch>, IoError> {
+        let file = scratch::nameless(&*self.folder.handle()?, &self.label())?;
+        Ok(Box::new(LocalScratch { file, mapping: self.mapping, pool: self.pool.clone() }))
+    }
+
     fn edit(&self, path: &RelPath) -> Result<Box<dyn Edit>, IoError> {
         Ok(Box::new(edit::edit(&*self.folder.handle()?, path)?))
     }
@@ -192,6 +220,10 @@ impl RootMut for LocalRoot {
 
     fn persist(&self, path: &RelPath) -> Result<(), IoError> {
         publish::persist(&*self.folder.handle()?, path)
+    }
+
+    fn persist_all(&self) -> Result<(), IoError> {
+        publish::persist_all(&*self.folder.handle()?, &self.label())
     }
 
     fn remove(&self, path: &RelPath) -> Result<(), IoError> {
@@ -252,5 +284,24 @@ impl ReadAt for LocalFile {
             }
             _ => self.read_range(&(0..self.len)),
         }
+    }
+}
+
+struct LocalScratch {
+    file: File,
+    mapping: bool,
+    pool: BufferPool,
+}
+
+impl Scratch for LocalScratch {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        self.file.write_all(bytes).map_err(|e| IoError::os("write", scratch::NAME, e))
+    }
+
+    fn read_back(self: Box<Self>) -> Result<Arc<dyn ReadAt>, IoError> {
+        let path = RelPath::new(scratch::NAME).unwrap_or_default();
+        let meta = self.file.metadata().map_err(|e| IoError::os("read", scratch::NAME, e))?;
+        let Self { file, mapping, pool } = *self;
+        Ok(Arc::new(LocalFile { file, len: meta.len(), path, mapping, pool }))
     }
 }

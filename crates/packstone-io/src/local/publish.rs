@@ -19,6 +19,13 @@ pub const TEMPORARY: &str = ".packstone-";
 /// The file that writers lock where folders cannot be locked; it stays.
 pub const LOCK_FILE: &str = ".packstone-lock";
 
+/// A name that nobody else has.
+pub(super) fn random_name(start: &str, end: &str) -> std::io::Result<String> {
+    let mut random = [0u8; 8];
+    getrandom::fill(&mut random).map_err(|e| std::io::Error::other(e.to_string()))?;
+    Ok(format!("{start}{:016x}{end}", u64::from_le_bytes(random)))
+}
+
 pub(super) fn folder_of(root: &OwnedFd, path: &RelPath) -> Result<OwnedFd, IoError> {
     let parent = path.parent().ok_or_else(|| {
         IoError::new(Kind::Invalid, "write", path.to_string(), "the root itself is no file")
@@ -39,9 +46,7 @@ impl<F: Borrow<OwnedFd>> LocalDraft<F> {
     /// Starts one that will be called `path`, in the folder of that name, which is open.
     pub(super) fn start(folder: F, path: &RelPath) -> Result<Self, IoError> {
         let fault = |e| IoError::os("write", path.as_str(), e);
-        let mut random = [0u8; 8];
-        getrandom::fill(&mut random).map_err(|e| fault(std::io::Error::other(e.to_string())))?;
-        let name = format!("{TEMPORARY}{:016x}.tmp", u64::from_le_bytes(random));
+        let name = random_name(TEMPORARY, ".tmp").map_err(fault)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(folder.borrow(), &name, flags, Mode::from_raw_mode(0o666))
             .map_err(|e| fault(e.into()))?;
@@ -176,6 +181,11 @@ pub(super) fn persist(root: &OwnedFd, path: &RelPath) -> Result<(), IoError> {
     let fault = |e: Errno| IoError::os("sync", path.as_str(), e.into());
     let file = beneath(root, path, OFlags::RDONLY)?;
     rustix::fs::fsync(&file).map_err(fault)
+}
+
+pub(super) fn persist_all(root: &OwnedFd, label: &str) -> Result<(), IoError> {
+    let fault = |e: Errno| IoError::os("sync", label, e.into());
+    rustix::fs::syncfs(root).map_err(fault)
 }
 
 pub(super) fn remove(root: &OwnedFd, path: &RelPath, flags: AtFlags) -> Result<(), IoError> {

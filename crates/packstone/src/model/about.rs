@@ -51,7 +51,7 @@ mod tests {
             assert!(json::python_eq(&Value::Object(rest), &Value::Object(own.clone())));
             let again = with_about_fields(own.clone(), Object::new());
             let rest = about_fields(&again).map_or(again, |(rest, _)| rest);
-            assert_eq!(rest, own);
+            assert!(json::python_eq(&Value::Object(rest), &Value::Object(own)));
         }
         assert!(about_fields(&object(json!({ "packstone.fields": 3 }))).is_none());
     }

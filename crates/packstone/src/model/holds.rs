@@ -27,6 +27,8 @@ pub struct Holds {
     pub reserved: &'static [&'static str],
     /// The names that collections can have, where not every name will do.
     pub collections: Option<&'static [&'static str]>,
+    /// True for a name that a collection can have, where any but a few will do.
+    pub collection_name: fn(&str) -> bool,
 }
 
 impl Holds {
@@ -43,5 +45,6 @@ impl Holds {
         dtype: |_| true,
         reserved: &[],
         collections: None,
+        collection_name: |_| true,
     };
 }

@@ -9,6 +9,7 @@ mod fidelity;
 mod finding;
 mod holds;
 mod outline;
+pub mod sample_table;
 mod schema;
 mod value;
 
@@ -20,5 +21,6 @@ pub use fidelity::{Fidelity, Loss};
 pub use finding::{Finding, Severity};
 pub use holds::Holds;
 pub use outline::Outline;
+pub use sample_table::SampleTable;
 pub use schema::{Field, Key, Schema};
 pub use value::ValueRef;

@@ -3,8 +3,10 @@
 use std::fmt;
 
 use packstone_container::json::{Object, Value};
+use packstone_io::Kind;
 
 use super::dtype::DType;
+use crate::error::{Error, Place, Result};
 
 /// The name of a field: a path of keys, one key long in formats without nesting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -135,6 +137,21 @@ impl Schema {
             [only] => only == name,
             _ => f.key.to_string() == name,
         })
+    }
+
+    /// The positions of fields by their printed names.
+    ///
+    /// # Errors
+    /// `model/unknown_field`, naming the fields there are.
+    pub fn positions(&self, names: &[impl AsRef<str>]) -> Result<Vec<usize>> {
+        let position = |name: &str| {
+            self.position(name).ok_or_else(|| {
+                let known: Vec<_> = self.fields.iter().map(|f| f.key.to_string()).collect();
+                let message = format!("expected a field of {}, found {name:?}", known.join(", "));
+                Error::new(Kind::NotFound, "model/unknown_field", Place::default(), message)
+            })
+        };
+        names.iter().map(|name| position(name.as_ref())).collect()
     }
 
     /// The schema of the fields at `positions`; unknown positions are left out.

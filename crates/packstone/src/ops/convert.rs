@@ -129,6 +129,8 @@ struct Job {
     fidelity: Fidelity,
     /// `None` within a format, where what is stored moves as it is.
     carry: Option<Carry>,
+    /// The dataset, where it is written again as a whole.
+    whole: Option<Arc<dyn Dataset>>,
 }
 
 impl Job {
@@ -139,7 +141,10 @@ impl Job {
     ) -> Result<Self> {
         let within = source.info().format == format.id();
         let stored = source.stored().filter(|_| within);
-        let source = stored.as_ref().unwrap_or(source).as_ref();
+        let stored = stored.as_ref().unwrap_or(source);
+        let all = options.collections.is_empty();
+        let whole = Some(stored).filter(|s| within && all && s.rewriter().is_some()).cloned();
+        let source = stored.as_ref();
         let mut collections = chosen(source, options)?;
         if !within {
             // Targets hold arrays of one shape better than arrays of any.
@@ -160,11 +165,15 @@ impl Job {
             plan.carried = Some(made.describe());
             carry = Some(made);
         }
-        let mut fidelity = format.fidelity(&plan, &options.options)?;
+        let mut fidelity = match whole {
+            // Nothing can be lost; the options still have to make sense.
+            Some(_) => format.holds(&plan, &options.options).map(|_| Fidelity::default())?,
+            None => format.fidelity(&plan, &options.options)?,
+        };
         if let Some(carry) = &carry {
             carry.report(&mut fidelity);
         }
-        Ok(Self { collections, plan, fidelity, carry })
+        Ok(Self { collections, plan, fidelity, carry, whole })
     }
 }
 
@@ -217,24 +226,42 @@ pub fn convert(
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<ConvertReport> {
     let start = Instant::now();
-    let Job { collections, plan, fidelity, carry } = Job::new(&source, format, options)?;
+    let Job { collections, plan, fidelity, carry, whole } = Job::new(&source, format, options)?;
     if options.strict && !fidelity.is_lossless() {
         return Err(would_lose(format.id(), &fidelity));
     }
     let samples = collections.iter().fold(0u64, |sum, c| sum.saturating_add(c.len()));
     // A proof reads everything again.
     let mut meter = Meter::new(progress, samples.saturating_mul(if options.proof { 2 } else { 1 }));
-    let mut writer = format.create(Arc::clone(&target), &plan, &options.options)?;
     let mut report = ConvertReport { fidelity, samples, ..ConvertReport::default() };
     let mut sources = Vec::new();
-    let encoder = carry.map(Encoder::new);
-    for collection in collections {
-        let sink = Sink { writer: writer.as_mut(), encoder: encoder.as_ref() };
-        sources.extend(copy(collection, sink, options, &mut meter)?);
+    let within = carry.is_none();
+    if let Some(whole) = whole.as_ref().and_then(|whole| whole.rewriter()) {
+        for collection in collections.into_iter().filter(|_| options.proof) {
+            let how = DigestOptions { threads: options.threads, limits: options.limits };
+            match digest_metered(collection, &how, &mut meter) {
+                Ok(digest) => sources.push(digest),
+                // What samples cannot show has no digest; it is copied all the same.
+                Err(error) if error.kind() == Kind::Unsupported => {}
+                Err(error) => return Err(error),
+            }
+        }
+        report.written = whole.rewrite(&target, &options.options, progress)?;
+    } else {
+        let mut writer = format.create(Arc::clone(&target), &plan, &options.options)?;
+        let encoder = carry.map(Encoder::new);
+        for collection in collections {
+            let sink = Sink { writer: writer.as_mut(), encoder: encoder.as_ref() };
+            sources.extend(copy(collection, sink, options, &mut meter)?);
+        }
+        report.written = writer.finish()?;
     }
-    report.written = writer.finish()?;
     if options.proof {
-        report.digests = prove(sources, format, target, &report.fidelity, options, &mut meter)?;
+        let root: Arc<dyn Root> = target;
+        let stored = format.open(root, &options.limits)?;
+        // Within a format what was compared is what is stored, in whatever words.
+        let written = if within { stored } else { reopened(stored)? };
+        report.digests = prove(sources, &written, &report.fidelity, options, &mut meter)?;
     }
     report.seconds = start.elapsed().as_secs_f64();
     Ok(report)
@@ -316,8 +343,7 @@ fn would_lose(format: &str, fidelity: &Fidelity) -> Error {
 /// Digests the result and compares as far as the fidelity report promises equality.
 fn prove(
     sources: Vec<CollectionDigest>,
-    format: &dyn Format,
-    target: Arc<dyn RootMut>,
+    written: &Arc<dyn Dataset>,
     fidelity: &Fidelity,
     options: &ConvertOptions,
     meter: &mut Meter<'_>,
@@ -330,8 +356,6 @@ fn prove(
     } else {
         None
     };
-    let root: Arc<dyn Root> = target;
-    let written = reopened(format.open(root, &options.limits)?)?;
     let how = DigestOptions { threads: options.threads, limits: options.limits };
     let mut proofs = Vec::new();
     for source in sources {

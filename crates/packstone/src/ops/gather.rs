@@ -28,13 +28,17 @@ pub fn gather(
             message,
         ));
     }
-    let mut order: Vec<usize> = (0..indices.len()).collect();
-    order.sort_by_key(|slot| indices.get(*slot));
     let schema = match fields {
         Some(fields) => Arc::new(collection.schema().project(fields)),
         None => Arc::clone(collection.schema()),
     };
     let mut builder = BatchBuilder::new(schema, indices.len(), context.pool.clone())?;
+    if let Some(batch) = collection.read_at(indices, fields, context)? {
+        builder.push(&batch, 0..batch.rows())?;
+        return builder.finish();
+    }
+    let mut order: Vec<usize> = (0..indices.len()).collect();
+    order.sort_by_key(|slot| indices.get(*slot));
     let mut sorted = order.iter().filter_map(|slot| indices.get(*slot).copied()).peekable();
     while let Some(index) = sorted.next() {
         let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {

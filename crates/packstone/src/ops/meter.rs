@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use packstone_io::Kind;
-
-use crate::error::{Error, Place, Result};
-use crate::exec::Progress;
+use crate::error::Result;
+use crate::exec::{Progress, keep_going};
 
 /// The progress of one operation over a known number of samples.
 ///
@@ -36,16 +34,5 @@ impl<'a> Meter<'a> {
         }
         progress.advance(bytes);
         keep_going(self.progress)
-    }
-}
-
-/// Ends an operation that the user asked to stop.
-pub(super) fn keep_going(progress: Option<&Arc<dyn Progress>>) -> Result<()> {
-    match progress {
-        Some(progress) if progress.cancelled() => {
-            let message = "stopped before the end, as asked";
-            Err(Error::new(Kind::Cancelled, "ops/cancelled", Place::default(), message))
-        }
-        _ => Ok(()),
     }
 }

@@ -72,16 +72,7 @@ impl Scan {
     /// # Errors
     /// `model/unknown_field`, naming the fields there are.
     pub fn fields(mut self, names: &[impl AsRef<str>]) -> Result<Self> {
-        let schema = self.collection.schema();
-        let positions = names.iter().map(|name| {
-            let name = name.as_ref();
-            schema.position(name).ok_or_else(|| {
-                let known: Vec<_> = schema.fields.iter().map(|f| f.key.to_string()).collect();
-                let message = format!("expected a field of {}, found {name:?}", known.join(", "));
-                Error::new(Kind::NotFound, "model/unknown_field", Place::default(), message)
-            })
-        });
-        self.fields = Some(positions.collect::<Result<_>>()?);
+        self.fields = Some(self.collection.schema().positions(names)?);
         Ok(self)
     }
 

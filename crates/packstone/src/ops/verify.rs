@@ -6,9 +6,8 @@ use std::time::Instant;
 use packstone_container::json::{Object, Value};
 use packstone_io::{BufferPool, Root};
 
-use super::meter::keep_going;
 use crate::error::Result;
-use crate::exec::{Pipeline, Progress, default_threads};
+use crate::exec::{Pipeline, Progress, default_threads, keep_going};
 use crate::format::{AuditOptions, AuditTask, Format, ReadContext};
 use crate::model::{Finding, Severity};
 

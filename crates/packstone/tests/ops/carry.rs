@@ -80,6 +80,7 @@ const POOR: Holds = Holds {
     dtype: |dtype| matches!(dtype, DType::UInt8 | DType::Int16 | DType::Int64),
     reserved: &["shape", "sample_metadata"],
     collections: Some(&["train", "test"]),
+    collection_name: |_| true,
 };
 
 /// Arrays of any shape and nothing else.
@@ -139,6 +140,25 @@ fn projected(collection: &dyn Collection) {
     assert_eq!(sample.get("deep.json").unwrap().bytes, b"[null]");
     assert_eq!(sample.metadata().unwrap().get("site").and_then(Value::as_str), Some("é"));
     assert!(rows.metadata(1).is_none());
+}
+
+#[test]
+fn collections_get_names_that_the_target_can_spell() {
+    let short = |name: &str| !name.contains(['/', '\\']) && name.len() < 12;
+    let format = FakeFormat {
+        foreign: Some(Holds { collection_name: short, ..Holds::ALL }),
+        ..FakeFormat::default()
+    };
+    let mut names = vec!["a/b", "a_b", "far too long a name", "fine"];
+    let collections = names.iter().map(|name| FakeCollection { name: (*name).to_owned(), ..odd() });
+    let root = Arc::new(MemoryRoot::new());
+    let source = dataset(collections.collect());
+    convert(source, &format, Arc::clone(&root) as _, &options(), None).unwrap();
+    let stored = format.open(root, &Limits::default()).unwrap();
+    assert_eq!(stored.collections(), ["a_b_", "a_b", "collection", "fine"]);
+    let mut back = reopened(stored).unwrap().collections();
+    (names.sort_unstable(), back.sort_unstable());
+    assert_eq!(back, names);
 }
 
 #[test]

@@ -305,6 +305,8 @@ impl RootMut for Disturbed {
     through! {
         replace(files: &[(RelPath, Vec<u8>)]) -> Io<()>;
         draft(path: &RelPath) -> Io<Box<dyn packstone_io::Draft>>;
+        scratch() -> Io<Box<dyn packstone_io::Scratch>>;
+        persist_all() -> Io<()>;
         edit(path: &RelPath) -> Io<Box<dyn packstone_io::Edit>>;
         rename(from: &RelPath, to: &RelPath) -> Io<()>;
         exchange(one: &RelPath, other: &RelPath) -> Io<()>;

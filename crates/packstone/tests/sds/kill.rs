@@ -20,7 +20,7 @@ use packstone::formats::sds::reader::SdsDataset;
 use packstone::json::Object;
 use packstone::model::Severity;
 use packstone::{Error, LocalRoot, RelPath, Root, RootMut};
-use packstone_io::{Draft, Edit, Entry, IoError, Journal, ReadAt};
+use packstone_io::{Draft, Edit, Entry, IoError, Journal, ReadAt, Scratch};
 
 use super::bad::check;
 use super::kit;
@@ -76,6 +76,8 @@ impl RootMut for Dying {
         create(path: &RelPath, content: &[u8]) -> ();
         replace(files: &[(RelPath, Vec<u8>)]) -> ();
         draft(path: &RelPath) -> Box<dyn Draft>;
+        scratch() -> Box<dyn Scratch>;
+        persist_all() -> ();
         edit(path: &RelPath) -> Box<dyn Edit>;
         rename(from: &RelPath, to: &RelPath) -> ();
         exchange(one: &RelPath, other: &RelPath) -> ();

@@ -291,7 +291,7 @@ fn a_number_alone_keeps_nobody_busy() {
 fn leaves_are_listed_as_they_are_stored() {
     let dataset = open(root(&case("everything"))).unwrap();
     let listed: Vec<_> =
-        dataset.leaves().iter().map(|leaf| Value::Object(leaf.to_json()).to_string()).collect();
+        dataset.entries().iter().map(|leaf| Value::Object(leaf.to_json()).to_string()).collect();
     assert_eq!(
         listed,
         [
@@ -309,14 +309,53 @@ fn leaves_are_listed_as_they_are_stored() {
         ]
     );
     let bytes: usize =
-        dataset.leaves().iter().filter_map(|leaf| leaf.open().ok()).map(|b| b.len()).sum();
+        dataset.entries().iter().filter_map(|leaf| leaf.open().ok()).map(|b| b.len()).sum();
     assert_eq!(bytes, 30 + 28 + 16 + 4 + 8 + 16);
     let pickled = open(root(&case("non_tensor_pickle"))).unwrap();
-    let leaves = pickled.leaves();
+    let leaves = pickled.entries();
     let date = leaves.iter().find(|leaf| leaf.key == ["date"]).unwrap();
     assert_eq!(
         (date.word(), date.nbytes(), date.file().as_deref()),
         ("non_tensor", Some(53), Some("date/other.pickle"))
     );
     assert_eq!(date.open().unwrap().len(), 53);
+}
+
+#[test]
+fn a_tree_is_outlined() {
+    let dataset = open(root(&case("everything"))).unwrap();
+    let outline = dataset.outline().unwrap().unwrap();
+    let mut lines = Vec::new();
+    let walked: Result<(), ()> = outline.walk(&mut |lead, node| {
+        lines.push(format!(
+            "{lead}{} {} {}",
+            node.name,
+            node.kind,
+            Value::Object(node.facts.clone())
+        ));
+        Ok(())
+    });
+    walked.unwrap();
+    assert_eq!(
+        lines,
+        [
+            r#" TensorDict {"batch_size":[2],"names":["b"]}"#,
+            r#"├── img uint8 {"shape":[2,5,3]}"#,
+            r#"├── nt nested float32 {"parts":2,"dimensions":2}"#,
+            r#"├── empty float32 {"shape":[2,0]}"#,
+            r#"├── nest TensorDict {"batch_size":[2],"names":["b"]}"#,
+            r#"│   ├── k/1 int64 {"shape":[2]}"#,
+            r#"│   └── txt NonTensorData {"batch_size":[2],"value":"inner"}"#,
+            r#"├── stack NonTensorStack {"batch_size":[2],"values":["a","b"]}"#,
+            r#"├── lazy LazyStackedTensorDict {"batch_size":[2],"stack_dim":0,"stack_dim_name":"b"}"#,
+            r#"│   ├── 0 TensorDict {"batch_size":[]}"#,
+            r#"│   │   └── v float32 {"shape":[1]}"#,
+            r#"│   └── 1 TensorDict {"batch_size":[]}"#,
+            r#"│       └── v float32 {"shape":[2]}"#,
+            r#"├── tc Point {"batch_size":[2]}"#,
+            r#"│   ├── x float32 {"shape":[2,2]}"#,
+            r#"│   └── label NonTensorData {"batch_size":[2],"value":"z"}"#,
+            r#"└── none NonTensorData {"batch_size":[2],"value":null}"#,
+        ]
+    );
 }

@@ -12,6 +12,15 @@
 mod bad;
 mod canonical;
 mod dataset;
+mod documents;
 mod golden;
 mod kit;
 mod many;
+mod rules;
+mod sweep;
+mod write_archive;
+mod write_golden;
+mod write_grow;
+mod write_kit;
+mod write_samples;
+mod write_save;

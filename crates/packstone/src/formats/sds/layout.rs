@@ -173,7 +173,7 @@ mod tests {
         // Those of the golden datasets.
         let pointer = "annotations/sets/workers.v1/pub-1/shards/\
                        6d/6d3b1ed7841219c9034436460a45f2c34c3b0a0fa91dbad262d8bbb9126e7b21.json";
-        assert_eq!(pointer_path("workers.v1", "pub-1", "shard-0"), pointer);
+        assert_eq!(pointer_path("workers.v1", "pub-1", "shard-1"), pointer);
         let revision = revision_path(b"{\"sets\":{}}");
         assert_eq!(revision_digest(&revision).map(str::len), Some(64));
         assert_eq!(revision_digest(&revision.to_uppercase()), None);

@@ -3,7 +3,7 @@
 //! | checked while the tree is read | as a task |
 //! | --- | --- |
 //! | documents, versions, classes, names of dimensions, devices | checksum and place of each archive entry |
-//! | file for each key, its length against dtype and shape | sizes of nested tensors against their elements |
+//! | file for each key, its length against dtype and shape | files that can be opened; sizes of nested tensors against their elements |
 //! | batch sizes, gaps in stacks, indices and operations of views | booleans that are neither 0 nor 1 |
 //! | pickles and what stands for them; files that nothing names | |
 //!
@@ -183,11 +183,21 @@ impl Walk<'_> {
                     let place = Place { file: Some(file.path()), ..place };
                     self.found(Severity::Info, codes::UNALIGNED_LEAF, place, message);
                 }
-                if leaf.dtype == DType::Bool {
-                    let (data, place) =
-                        (leaf.data.clone(), Place { file: Some(file.path()), ..self.place() });
-                    let exact = file.is_exact();
-                    self.task(*len, move |_| booleans(&data, place, exact));
+                let place = Place { file: Some(file.path()), ..self.place() };
+                let (data, is_bool) = (leaf.data.clone(), leaf.dtype == DType::Bool);
+                // What is wrong with an entry of an archive is told by the task of that entry.
+                match file.is_exact() {
+                    true if !is_bool => {}
+                    true => self.task(*len, move |_| booleans(&data, place).unwrap_or_default()),
+                    false => {
+                        let file = Arc::clone(file);
+                        self.task(if is_bool { *len } else { 0 }, move |_| {
+                            let found = file.verify().and_then(|()| {
+                                if is_bool { booleans(&data, place) } else { Ok(Vec::new()) }
+                            });
+                            found.unwrap_or_else(|error| vec![error.into()])
+                        });
+                    }
                 }
             }
         }
@@ -287,21 +297,12 @@ fn entry_finding(error: Error, leaf: bool) -> Finding {
     finding
 }
 
-fn booleans(data: &Bytes, place: Place, exact: bool) -> Vec<Finding> {
-    let bytes = match data.open() {
-        Ok(bytes) => bytes,
-        // What is wrong with an entry of an archive is told by the task of that entry.
-        Err(_) if exact => return Vec::new(),
-        Err(error) => return vec![error.into()],
-    };
-    match bytes.iter().position(|byte| *byte > 1) {
-        None => Vec::new(),
-        Some(at) => {
-            let found = bytes.get(at).copied().unwrap_or_default();
-            let message = format!("expected booleans of 0 or 1, found {found}");
-            vec![Finding::new(Severity::Warning, codes::BAD_BOOL, place.at(at as u64), message)]
-        }
-    }
+fn booleans(data: &Bytes, place: Place) -> Result<Vec<Finding>> {
+    let bytes = data.open()?;
+    let Some(at) = bytes.iter().position(|byte| *byte > 1) else { return Ok(Vec::new()) };
+    let found = bytes.get(at).copied().unwrap_or_default();
+    let message = format!("expected booleans of 0 or 1, found {found}");
+    Ok(vec![Finding::new(Severity::Warning, codes::BAD_BOOL, place.at(at as u64), message)])
 }
 
 fn parts(nested: &NestedTensor, place: &Place) -> Vec<Finding> {

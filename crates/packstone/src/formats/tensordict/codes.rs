@@ -9,6 +9,7 @@ macro_rules! codes {
 }
 
 codes! {
+    AMBIGUOUS_VALUES = "tensordict/ambiguous_values",
     BAD_BOOL = "tensordict/bad_bool",
     BAD_INDEX = "tensordict/bad_index",
     BAD_NAMES = "tensordict/bad_names",
@@ -36,13 +37,18 @@ codes! {
     MISSING_TYPE = "tensordict/missing_type",
     MISSING_VALUE = "tensordict/missing_value",
     NAME_COLLISION = "tensordict/name_collision",
+    NAME_TOO_LONG = "tensordict/name_too_long",
     NEEDS_PICKLE = "tensordict/needs_pickle",
     NOT_AN_ARCHIVE = "tensordict/not_an_archive",
+    NOT_APPENDABLE = "tensordict/not_appendable",
+    NOT_EDITABLE = "tensordict/not_editable",
     NOT_WRITABLE = "tensordict/not_writable",
     NO_COMMON_FORM = "tensordict/no_common_form",
     ODD_VERSION = "tensordict/odd_version",
+    OPTION_INVALID = "tensordict/option_invalid",
     ORPHAN = "tensordict/orphan",
     PATH_ESCAPE = "tensordict/path_escape",
+    RESERVED_KEY = "tensordict/reserved_key",
     SIZE_MISMATCH = "tensordict/size_mismatch",
     SYMLINK = "tensordict/symlink",
     TOO_DEEP = "tensordict/too_deep",
@@ -57,5 +63,6 @@ codes! {
     UNSUPPORTED_COMPRESSION = "tensordict/unsupported_compression",
     UNSUPPORTED_DTYPE = "tensordict/unsupported_dtype",
     UNSUPPORTED_VERSION = "tensordict/unsupported_version",
+    VALUE_NOT_STORABLE = "tensordict/value_not_storable",
     WRITE_ONLY_DTYPE = "tensordict/write_only_dtype",
 }

@@ -24,6 +24,9 @@ pub const ARCHIVE: &str = ".tdz";
 pub const LOST_KEYS: [&str; 3] = ["shape", "device", "_type"];
 /// Keys whose entry replaces the tensordict's own entry of that name.
 pub const KEPT_KEYS: [&str; 3] = ["_format_version", "_class", "_names"];
+/// Both: keys that readers lose, or that make readers lose something else.
+pub const RESERVED_KEYS: [&str; 6] =
+    ["shape", "device", "_type", "_format_version", "_class", "_names"];
 /// The longest name that file systems take, in bytes.
 pub const NAME_BYTES: usize = 255;
 /// The entry, a text, in which packstone's writer says what the tree means; other readers skip it.
@@ -54,6 +57,7 @@ mod tests {
             LOST_KEYS.join(" ") + " " + &KEPT_KEYS.join(" "),
             "shape device _type _format_version _class _names"
         );
+        assert_eq!([&LOST_KEYS[..], &KEPT_KEYS].concat(), RESERVED_KEYS);
         assert_eq!((VERSION, NAME_BYTES, EXTENSION), (1, 255, "_packstone"));
     }
 }

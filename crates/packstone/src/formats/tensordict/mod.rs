@@ -10,12 +10,13 @@
 //! x.tdz                  all of this as a zip file
 //! ```
 //!
-//! | | read |
-//! | --- | --- |
-//! | versions | 0 and 1, as folder and as archive |
-//! | nodes | tensordicts, nested tensors, values and their stacks, lazy stacks, sub-tensordicts, lazy views, tensorclasses |
-//! | dtypes | all that the library saves, also those it cannot load |
-//! | archives | stored, deflate, bzip2, LZMA; of any zip program |
+//! | | read | written |
+//! | --- | --- | --- |
+//! | versions | 0 and 1, as folder and as archive | 1; what was read stays what it was |
+//! | nodes | tensordicts, nested tensors, values and their stacks, lazy stacks, sub-tensordicts, lazy views, tensorclasses | the same |
+//! | dtypes | all that the library saves, also those it cannot load | those it loads; the others on request |
+//! | archives | stored, deflate, bzip2, LZMA; of any zip program | the same, aligned as the library does |
+//! | in place | | rows, appended rows, added entries; checksums of archives |
 //!
 //! Rules are those of the page on the on-disk format; where the library differs, the modules say so.
 
@@ -27,6 +28,7 @@ pub mod options;
 pub mod parts;
 pub mod reader;
 pub mod schema;
+pub mod writer;
 
 use std::sync::Arc;
 
@@ -40,7 +42,7 @@ use crate::format::{
     Written,
 };
 use crate::model::{Fidelity, Holds};
-use options::TreeOptions;
+use options::{SaveOptions, TreeOptions};
 
 /// The format, see [the module](self).
 #[derive(Debug)]
@@ -56,7 +58,7 @@ impl Format for TensorDict {
     }
 
     fn write_options(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+        options::NAMES
     }
 
     fn mark(&self) -> &'static str {
@@ -88,21 +90,38 @@ impl Format for TensorDict {
         Ok(Arc::new(reader::TensorDictDataset::open(root, &options)?))
     }
 
-    fn holds(&self, _plan: &Plan, _options: &Object) -> Result<Holds> {
-        Err(unsupported("written"))
+    fn holds(&self, _plan: &Plan, options: &Object) -> Result<Holds> {
+        let options = SaveOptions::default().with(options)?;
+        Ok(Holds {
+            bytes: false,
+            metadata: false,
+            dtype: match options.allow_unloadable_dtypes {
+                true => |dtype| schema::support(dtype) != schema::Support::Foreign,
+                false => |dtype| schema::support(dtype) == schema::Support::Full,
+            },
+            reserved: &layout::RESERVED_KEYS,
+            ..Holds::ALL
+        })
     }
 
-    fn fidelity(&self, _plan: &Plan, _options: &Object) -> Result<Fidelity> {
-        Err(unsupported("written"))
+    fn fidelity(&self, plan: &Plan, options: &Object) -> Result<Fidelity> {
+        let options = SaveOptions::default().with(options)?;
+        writer::check(plan, &options)?;
+        let mut fidelity = Fidelity::default();
+        for (name, key) in writer::keys(plan, &options).iter().filter(|(name, key)| name != key) {
+            fidelity.add("", format!("collection {name:?} is stored at the key {key:?}"), true);
+        }
+        Ok(fidelity)
     }
 
     fn create(
         &self,
-        _root: Arc<dyn RootMut>,
-        _plan: &Plan,
-        _options: &Object,
+        root: Arc<dyn RootMut>,
+        plan: &Plan,
+        options: &Object,
     ) -> Result<Box<dyn Writer>> {
-        Err(unsupported("written"))
+        let options = SaveOptions::default().with(options)?;
+        Ok(Box::new(writer::TreeWriter::create(root, plan, options)?))
     }
 
     fn part(&self, _root: Arc<dyn RootMut>, _name: &str) -> Result<Box<dyn Writer>> {
@@ -117,8 +136,8 @@ impl Format for TensorDict {
         Err(unsupported("merged"))
     }
 
-    fn repair(&self, _root: Arc<dyn RootMut>, _options: &RepairOptions) -> Result<RepairReport> {
-        Err(unsupported("repaired"))
+    fn repair(&self, root: Arc<dyn RootMut>, options: &RepairOptions) -> Result<RepairReport> {
+        parts::repair::repair(&root, options)
     }
 }
 

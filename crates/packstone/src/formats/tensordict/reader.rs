@@ -13,23 +13,27 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::Limits;
-use packstone_container::json::{self, Object, ReadOptions, Value};
-use packstone_io::{Buf, Kind, RelPath, Root};
+use packstone_container::json::Object;
+use packstone_io::{Buf, Kind, RelPath, Root, RootMut};
 
 use super::codes;
-use super::layout::{EXTENSION, META};
-use super::options::TreeOptions;
+use super::layout::META;
+use super::options::{SaveOptions, TreeOptions};
 use super::parts::archive::ArchiveStore;
+use super::parts::extension::Extension;
 use super::parts::field::{FieldReader, Rows};
 use super::parts::flat::flatten;
 use super::parts::folder::FolderStore;
 use super::parts::leaves::{Entry, leaves};
+use super::parts::line::line;
 use super::parts::node::{Fault, Node};
-use super::parts::show::{line, outline};
+use super::parts::outline::outline;
 use super::parts::store::Store;
+use super::parts::transfer;
 use super::parts::tree::Tree;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, ShardRef};
+use crate::exec::Progress;
+use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, Rewrite, ShardRef, Written};
 use crate::model::{Batch, Field, Outline, Schema};
 
 /// The one collection of a tree that says nothing else.
@@ -85,48 +89,20 @@ impl Opened {
     }
 }
 
-/// What packstone's writer says in the root document, as a text, so that the library takes it for no key.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extension {
-    /// The keys that are collections, in order; none where the root is the one collection.
-    pub collections: Vec<String>,
-    /// What was stored in other words, for [`Info::carried`].
-    pub carried: Option<Object>,
-}
-
-impl Extension {
-    /// Reads it from the root document; an entry that is something else is not packstone's.
-    pub fn read(document: &Object) -> Option<Self> {
-        let text = document.get(EXTENSION)?.as_str()?;
-        let value = json::read(text.as_bytes(), &ReadOptions::default().with_nan(true)).ok()?.value;
-        let names = value.get("collections").and_then(Value::as_array).unwrap_or_default();
-        let collections =
-            names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?;
-        let carried = value.get("carried").and_then(Value::as_object).cloned();
-        (value.get("version").and_then(Value::as_u64) == Some(1))
-            .then_some(Self { collections, carried })
-    }
-
-    /// The text of the entry.
-    pub fn text(&self) -> String {
-        let mut out = Object::new();
-        out.insert("version", 1);
-        out.insert("collections", self.collections.iter().map(String::as_str).collect::<Vec<_>>());
-        if let Some(carried) = &self.carried {
-            out.insert("carried", carried.clone());
-        }
-        Value::Object(out).to_string()
-    }
-}
-
 /// An open tree.
 pub struct TensorDictDataset {
     info: Info,
+    /// The root document, or the archive.
+    file: RelPath,
+    store: Arc<dyn Store>,
     tree: Arc<Tree>,
-    names: Vec<String>,
-    /// The root is the one collection.
-    whole: bool,
+    /// Names of collections, with their keys in the root; without a key, the root is the collection.
+    names: Vec<(String, Option<String>)>,
+    /// The fields of all collections, where packstone wrote them.
+    declared: Option<Vec<Field>>,
     schema: Arc<Schema>,
+    /// The first collection, which the schema is of.
+    first: Option<Arc<Rowwise>>,
     limits: Limits,
 }
 
@@ -136,27 +112,36 @@ impl TensorDictDataset {
     /// # Errors
     /// Those of [`open_store`] and [`Tree::load`]; the fault of the first node that cannot be read.
     pub fn open(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
+        let document = RelPath::new(META).unwrap_or_default();
+        let file = root.sole_file().cloned().unwrap_or(document);
         let store = open_store(root, &options.limits)?.store();
-        let tree = Tree::load(store, options)?;
+        let tree = Tree::load(Arc::clone(&store), options)?;
         if let Some(fault) = first_broken(&tree.root) {
             return Err(fault.error());
         }
         let native =
             tree.root.document().map(|document| document.as_ref().clone()).unwrap_or_default();
-        let extension = Extension::read(&native).unwrap_or_default();
-        let info = Info { format: "tensordict", native, carried: extension.carried };
-        let whole = extension.collections.is_empty();
-        let names = if whole { vec![DATA.to_owned()] } else { extension.collections };
-        let (tree, schema, limits) = (Arc::new(tree), Arc::default(), options.limits);
-        let mut dataset = Self { info, tree, names, whole, schema, limits };
-        if let Some(first) = dataset.names.first() {
-            dataset.schema = Arc::clone(dataset.open_collection(first)?.schema());
+        let Extension { collections, fields: declared, carried } =
+            Extension::read(&native).unwrap_or_default();
+        let info = Info { format: "tensordict", native, carried };
+        let names = match collections {
+            Some(named) => named.into_iter().map(|(name, key)| (name, Some(key))).collect(),
+            None => vec![(DATA.to_owned(), None)],
+        };
+        let (tree, limits) = (Arc::new(tree), options.limits);
+        let schema = Arc::new(Schema::new(declared.clone().unwrap_or_default()));
+        let first = None;
+        let mut dataset = Self { info, file, store, tree, names, declared, schema, first, limits };
+        if let Some((name, _)) = dataset.names.first() {
+            let first = Arc::new(dataset.open_collection(name)?);
+            dataset.schema = Arc::clone(first.schema());
+            dataset.first = Some(first);
         }
         Ok(dataset)
     }
 
     /// Everything that the tree holds as it is stored, in tree order.
-    pub fn leaves(&self) -> Vec<Entry<'_>> {
+    pub fn entries(&self) -> Vec<Entry<'_>> {
         leaves(&self.tree.root)
     }
 
@@ -167,20 +152,22 @@ impl TensorDictDataset {
 
     fn open_collection(&self, name: &str) -> Result<Rowwise> {
         let root = &self.tree.root;
-        let found = match self.names.iter().any(|known| known == name) {
-            true if self.whole => Some(root),
-            true => self.get(name),
-            false => at_path(root, name),
+        let known = self.names.iter().find(|(known, _)| known == name);
+        let declared = known.and(self.declared.as_deref());
+        let found = match known {
+            Some((_, None)) => Some(root),
+            Some((_, Some(key))) => self.get(key),
+            None => at_path(root, name),
         };
         let is_mapping = |node: &&Node| !matches!(node, Node::Leaf(_) | Node::NestedTensor(_));
         let node = found.filter(is_mapping).ok_or_else(|| {
-            let known = self.names.join(", ");
+            let known = self.collections().join(", ");
             let message = format!(
                 "expected one of the collections {known}, or the key of a mapping, found {name:?}"
             );
             Error::new(Kind::NotFound, codes::UNKNOWN_COLLECTION, Place::file(META), message)
         })?;
-        Rowwise::new(name, node, self.limits)
+        Rowwise::new(name, &self.file, node, declared, self.limits)
     }
 
     fn get(&self, key: &str) -> Option<&Node> {
@@ -219,27 +206,52 @@ impl Dataset for TensorDictDataset {
         &self.schema
     }
 
+    fn collections(&self) -> Vec<String> {
+        self.names.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        Some(self)
+    }
+
     fn outline(&self) -> Result<Option<Outline>> {
         Ok(Some(outline("", &self.tree.root)))
     }
 
     fn leaves(&self) -> Option<Leaves<'_>> {
-        let lines = self.leaves().into_iter().map(|entry| line(&entry, &self.limits));
-        Some(Box::new(lines))
-    }
-
-    fn collections(&self) -> Vec<String> {
-        self.names.clone()
+        let limits = self.limits;
+        Some(Box::new(self.entries().into_iter().map(move |entry| line(&entry, &limits))))
     }
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
-        Ok(Arc::new(self.open_collection(name)?))
+        match &self.first {
+            Some(first) if first.name == name => Ok(Arc::clone(first) as Arc<dyn Collection>),
+            _ => Ok(Arc::new(self.open_collection(name)?)),
+        }
+    }
+}
+
+impl Rewrite for TensorDictDataset {
+    fn rewrite(
+        &self,
+        target: &Arc<dyn RootMut>,
+        options: &Object,
+        progress: Option<&Arc<dyn Progress>>,
+    ) -> Result<Written> {
+        let options = SaveOptions::default().with(options)?;
+        let saved = transfer::copy(&self.store, &self.tree, target, &options, progress)?;
+        let lens = self.names.iter().map(|(name, _)| Ok(self.open_collection(name)?.len));
+        let lens = lens.collect::<Result<Vec<u64>>>()?;
+        let samples = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));
+        Ok(Written { samples, shards: saved.files, bytes: saved.bytes })
     }
 }
 
 /// The rows of a node as samples.
 struct Rowwise {
     name: String,
+    /// The file that shows it: the root document, or the archive.
+    file: RelPath,
     len: u64,
     per_shard: u64,
     schema: Arc<Schema>,
@@ -247,11 +259,21 @@ struct Rowwise {
 }
 
 impl Rowwise {
-    fn new(name: &str, node: &Node, limits: Limits) -> Result<Self> {
+    fn new(
+        name: &str,
+        file: &RelPath,
+        node: &Node,
+        declared: Option<&[Field]>,
+        limits: Limits,
+    ) -> Result<Self> {
         let batch = node.batch_size();
         let seen = flatten(node).into_iter();
         let fields: Vec<FieldReader> =
             seen.map(|(path, seen)| FieldReader::new(path, seen, batch, &limits)).collect();
+        let fields = match declared {
+            Some(declared) => as_declared(fields, declared),
+            None => fields,
+        };
         let schema =
             Schema::new(fields.iter().map(|reader| reader.field.clone()).collect::<Vec<Field>>());
         let row = fields.iter().fold(0u64, |n, reader| n.saturating_add(reader.row_bytes()));
@@ -268,7 +290,8 @@ impl Rowwise {
             ));
         }
         let per_shard = (SHARD_BYTES / row.max(1)).clamp(1, SHARD_ROWS);
-        Ok(Self { name: name.to_owned(), len, per_shard, schema: Arc::new(schema), fields })
+        let (name, file) = (name.to_owned(), file.clone());
+        Ok(Self { name, file, len, per_shard, schema: Arc::new(schema), fields })
     }
 
     fn columns(
@@ -287,6 +310,18 @@ impl Rowwise {
         let columns = columns.map(|field| field.read(rows, &context.limits, context.verify));
         Batch::new(schema, rows.len(), columns.collect::<Result<_>>()?)
     }
+}
+
+/// The fields as packstone's writer declared them, where the tree still is what it wrote; else as they are.
+fn as_declared(mut found: Vec<FieldReader>, declared: &[Field]) -> Vec<FieldReader> {
+    let fits = |field: &Field| found.iter().any(|reader| reader.fits(field));
+    if found.len() != declared.len() || !declared.iter().all(fits) {
+        return found;
+    }
+    let place = |reader: &FieldReader| declared.iter().position(|field| reader.fits(field));
+    found.sort_by_key(place);
+    found.iter_mut().zip(declared).for_each(|(reader, field)| reader.declare(field));
+    found
 }
 
 impl Collection for Rowwise {
@@ -312,7 +347,7 @@ impl Collection for Rowwise {
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let (len, per_shard) = (self.len, self.per_shard);
-        let path = RelPath::new(META).unwrap_or_default();
+        let path = self.file.clone();
         let (metadata, detail) = (Arc::new(Object::new()), Arc::new(()));
         Box::new((from / per_shard..self.shard_count()).map(move |number| {
             let first = number.saturating_mul(per_shard);
@@ -350,5 +385,19 @@ impl Collection for Rowwise {
             ));
         }
         self.columns(Rows::Listed(shard.first, rows), fields, context)
+    }
+
+    fn read_at(
+        &self,
+        indices: &[u64],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        let rows: Option<Vec<usize>> =
+            indices.iter().map(|index| usize::try_from(*index).ok()).collect();
+        match rows.filter(|_| indices.iter().all(|index| *index < self.len)) {
+            Some(rows) => self.columns(Rows::Listed(0, &rows), fields, context).map(Some),
+            None => Ok(None),
+        }
     }
 }

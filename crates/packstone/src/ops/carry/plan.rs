@@ -143,7 +143,7 @@ pub(in crate::ops) fn plan(
 /// Gives collections names that the target knows, those that fit keeping theirs; names that do not find one stay, for
 /// the target to refuse.
 fn rename(wanted: &mut Plan, holds: &Holds) -> Vec<(String, String)> {
-    let Some(known) = holds.collections else { return Vec::new() };
+    let Some(known) = holds.collections else { return respell(wanted, holds.collection_name) };
     let taken: HashSet<String> = wanted.collections.iter().map(|(name, _)| name.clone()).collect();
     let mut free = known.iter().filter(|name| !taken.contains(**name));
     let mut renamed = Vec::new();
@@ -153,6 +153,24 @@ fn rename(wanted: &mut Plan, holds: &Holds) -> Vec<(String, String)> {
         }
         let Some(target) = free.next() else { continue };
         renamed.push((std::mem::replace(name, (*target).to_owned()), (*target).to_owned()));
+    }
+    renamed
+}
+
+/// Gives collections whose names the target cannot spell names that it can.
+fn respell(wanted: &mut Plan, fits: fn(&str) -> bool) -> Vec<(String, String)> {
+    let mut taken: HashSet<String> =
+        wanted.collections.iter().map(|(name, _)| name.clone()).collect();
+    let mut renamed = Vec::new();
+    for (name, _) in wanted.collections.iter_mut().filter(|(name, _)| !fits(name)) {
+        let mut target = name.replace(['/', '\\', '\0'], "_");
+        if !fits(&target) {
+            "collection".clone_into(&mut target);
+        }
+        while !taken.insert(target.clone()) {
+            target.push('_');
+        }
+        renamed.push((std::mem::replace(name, target.clone()), target));
     }
     renamed
 }

@@ -1,5 +1,5 @@
-//! What only DatasetRT has: the sampler with its exact draws, the table that it draws from, plans
-//! for loaders, and saved selections.
+//! What only DatasetRT has: caches, the sampler with its exact draws, the table that it draws from, plans for loaders, the
+//! runtime that reads samples in that order, and saved selections.
 //!
 //! ```text
 //! chacha   words of one draw           permutation   NumPy's shuffle of row numbers
@@ -8,13 +8,39 @@
 //!                                      view          a selection of samples as a document
 //! ```
 //!
-//! All of it is computation: no file is opened here.
+//! These are computation and open no file; the other modules read and write caches, [`runtime`] by way of these.
 
+pub mod cache;
 pub mod chacha;
+pub mod check;
+mod copy;
+pub mod descriptor;
 pub mod draws;
+pub mod encode;
+pub mod float;
+pub mod identity;
+pub mod index;
+pub mod joint;
+pub mod journal;
 pub mod loader;
+pub mod maps;
+pub mod migrate;
 pub mod permutation;
+pub mod read;
+pub mod record;
+pub mod repair;
+pub mod resume;
+pub mod rows;
+pub mod runs;
+pub mod runtime;
 pub mod sampler;
+pub mod selected;
 mod shape;
+pub mod shards;
+pub mod site;
+pub mod stage;
 pub mod table;
+pub mod tensors;
+pub mod values;
 pub mod view;
+pub mod whole;

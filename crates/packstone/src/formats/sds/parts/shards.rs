@@ -143,8 +143,9 @@ impl Shard {
 /// The range of numbers that follow one another.
 fn consecutive(indices: &[u64]) -> Option<Range<u64>> {
     let first = *indices.first()?;
-    let follows = indices.iter().zip(first..).all(|(index, expected)| *index == expected);
-    follows.then_some(first..first.checked_add(indices.len() as u64)?)
+    let range = first..first.checked_add(indices.len() as u64)?;
+    let follows = indices.iter().zip(range.clone()).all(|(index, expected)| *index == expected);
+    follows.then_some(range)
 }
 
 /// The error for a shard that cannot be read.

@@ -20,7 +20,7 @@ use super::super::codes;
 use super::super::document::DatasetInfo;
 use super::super::layout::{MAX_DEPTH, ROOT_DOCUMENT, SHARDS_LIST, SPLITS};
 use super::super::reader::{check_file, checksums, root_document};
-use super::intent;
+use super::intent::PUBLICATION;
 use super::list::{FileInfo, ListPointer, ShardEntry, ShardsList};
 use super::tree::file_error;
 use crate::error::{Error, Place, Result};
@@ -182,7 +182,7 @@ pub fn publish(
     edit: impl FnOnce(&mut DatasetInfo) -> Result<()>,
 ) -> Result<DatasetInfo> {
     let _lock = root.lock(patience)?;
-    intent::complete(root.as_ref(), limits)?;
+    PUBLICATION.complete(root.as_ref(), limits)?;
     let document = root_document()?;
     let before = root.read(&document)?;
     let mut info = DatasetInfo::parse(&before, limits)?;
@@ -225,7 +225,7 @@ pub fn publish(
             message,
         ));
     }
-    intent::replace(root.as_ref(), &before, &files)?;
+    PUBLICATION.replace(root.as_ref(), &before, &files)?;
     Ok(info)
 }
 

@@ -14,10 +14,11 @@ use super::super::document::DatasetInfo;
 use super::super::layout::{LIBRARY_TEMPORARY, SHARDS_LIST, SPLITS};
 use super::super::reader::{check_file, checksums, read_info};
 use super::fields::{self, Notes};
+use super::intent::PUBLICATION;
 use super::list::{FileInfo, ListPointer, ShardEntry, ShardsList};
+use super::merge;
 use super::publish::{PATIENCE, Update, check_depth, publish};
 use super::shard::ShardFormat;
-use super::{intent, merge};
 use crate::error::{Error, Place, Result};
 use crate::exec::{default_threads, for_each};
 use crate::format::{ReadContext, RepairOptions, RepairReport};
@@ -171,11 +172,11 @@ fn settle_root(
 ) -> Result<DatasetInfo> {
     no_writer(root.as_ref())?;
     let left = if options.dry_run {
-        let files = intent::unfinished(root.as_ref(), &options.limits)?.unwrap_or_default();
+        let files = PUBLICATION.unfinished(root.as_ref(), &options.limits)?.unwrap_or_default();
         files.into_iter().map(|(path, _)| path).collect()
     } else {
         let _lock = root.lock(PATIENCE)?;
-        intent::complete(root.as_ref(), &options.limits)?
+        PUBLICATION.complete(root.as_ref(), &options.limits)?
     };
     report.completed = left.iter().map(RelPath::to_string).collect();
     let info = read_info(root.as_ref(), &options.limits)?;

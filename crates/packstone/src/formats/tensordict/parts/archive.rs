@@ -197,13 +197,12 @@ impl Found {
     }
 }
 
-/// True for a name that a careless program would take somewhere else.
+/// True for a name that a careless program would take somewhere else. A key `x:y` of older releases is none.
 fn escapes(path: &str) -> bool {
-    let mut chars = path.chars();
-    let drive = chars.next().is_some_and(|c| c.is_ascii_alphabetic()) && chars.next() == Some(':');
-    drive
-        || path.contains(['\\', '\0'])
-        || path.split('/').any(|part| matches!(part, "" | "." | ".."))
+    let drive =
+        |part: &str| matches!(part.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic());
+    path.contains(['\\', '\0'])
+        || path.split('/').any(|part| matches!(part, "" | "." | "..") || drive(part))
 }
 
 /// A file of `consolidate()` ends with a JSON document and the length of that.

@@ -58,6 +58,9 @@ enum Origin {
     Faulty(Fault),
 }
 
+/// More empty lists than this inside of one value no document of a sample has.
+const MANY_EMPTY: u64 = 1 << 20;
+
 /// Which samples are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
@@ -105,6 +108,40 @@ impl FieldReader {
         Self { field, origin, verified: OnceLock::new() }
     }
 
+    /// Whether the field can be what packstone's writer called it: at the same key, of elements of the same kind, and of
+    /// the same shape where the writer gave one.
+    pub fn fits(&self, declared: &Field) -> bool {
+        let own = &self.field;
+        let values = |field: &Field| matches!(field.dtype, DType::Str | DType::Json);
+        let same = match (values(own), values(declared)) {
+            // Text can be called JSON, and where there is no value at all, either can be called the other.
+            (true, true) => {
+                let rows = |values: &Values| values.batch_size().first().copied();
+                let none =
+                    matches!(&self.origin, Origin::Each { values, .. } if rows(values) == Some(0));
+                own.dtype == declared.dtype || declared.dtype == DType::Json || none
+            }
+            (false, false) => {
+                own.dtype == declared.dtype
+                    && own.shape.len() == declared.shape.len()
+                    && match (own.varying, declared.varying) {
+                        (false, false) => own.shape == declared.shape,
+                        (varying, declared) => declared || !varying,
+                    }
+            }
+            _ => false,
+        };
+        own.key == declared.key && same
+    }
+
+    /// Takes dtype and shape of what [fits](Self::fits).
+    pub fn declare(&mut self, declared: &Field) {
+        if let Origin::Each { text, .. } = &mut self.origin {
+            *text = declared.dtype == DType::Str;
+        }
+        self.field = declared.clone();
+    }
+
     /// Bytes of a row, where all have as many; else a guess.
     pub fn row_bytes(&self) -> u64 {
         match &self.origin {
@@ -139,7 +176,15 @@ impl FieldReader {
         {
             return Err(placed(fault.error()));
         }
-        self.column(rows, limits).map_err(placed)
+        let column = self.column(rows, limits).map_err(placed)?;
+        if !self.field.varying || column.shape(0).is_some() || column.rows() == 0 {
+            return Ok(column);
+        }
+        // Declared to vary, and stored as one shape.
+        let Origin::Rows(tensor, _) = &self.origin else { return Ok(column) };
+        let inner = tensor.shape.get(1..).unwrap_or_default();
+        let dims = inner.repeat(column.rows());
+        column.with_shapes(inner.len(), dims).ok_or_else(outside).map_err(placed)
     }
 
     /// Compares what the store has checksums of and reading does not look at.
@@ -287,6 +332,11 @@ fn row_value(values: &Values, row: u64, inner: Option<&[u64]>) -> Result<Value> 
         Some(sizes) => {
             let count = sizes.iter().fold(1u64, |n, dim| n.saturating_mul(*dim));
             let first = row.saturating_mul(count);
+            // Lists of nothing cost nothing on the disk: many of them are one.
+            let empty = sizes.iter().take_while(|dim| **dim > 0);
+            if count == 0 && empty.fold(1u64, |n, dim| n.saturating_mul(*dim)) > MANY_EMPTY {
+                return Ok(Value::Array(Vec::new()));
+            }
             let flat = (first..first.saturating_add(count)).map(at).collect::<Result<Vec<_>>>()?;
             Ok(lists(sizes, flat))
         }
@@ -299,7 +349,8 @@ fn lists(sizes: &[u64], flat: Vec<Value>) -> Value {
     };
     let each = usize::try_from(*len).ok().and_then(|len| flat.len().checked_div(len)).unwrap_or(0);
     if each == 0 {
-        return Value::Array(Vec::new());
+        // Lists of nothing, of which there are as many as the document has.
+        return (0..*len).map(|_| lists(inner, Vec::new())).collect();
     }
     flat.chunks(each).map(|part| lists(inner, part.to_vec())).collect()
 }

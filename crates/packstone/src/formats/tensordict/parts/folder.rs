@@ -146,4 +146,14 @@ impl Source for FolderFile {
             Ok((Buf::from(small), Weight::Bytes(OVERHEAD.saturating_add(len as u64))))
         })
     }
+
+    /// There is no checksum; that the file can be opened and is as long as it was listed is what can be known.
+    fn verify(&self) -> Result<()> {
+        let found = self.shared.root.len(&checked(&self.path())?)?;
+        if found == self.len {
+            return Ok(());
+        }
+        let message = format!("expected {} bytes as listed, found {found}", self.len);
+        Err(Error::new(Kind::Conflict, codes::TRUNCATED_LEAF, Place::file(self.path()), message))
+    }
 }

@@ -35,6 +35,15 @@ pub enum Index {
         /// The positions in C order.
         at: Vec<i64>,
     },
+    /// Positions at even distances, which may be negative.
+    Range {
+        /// The first position.
+        start: i64,
+        /// The end.
+        stop: i64,
+        /// The distance; not 0.
+        step: i64,
+    },
     /// Flags for as many dimensions as the shape has.
     Mask {
         /// Its shape.
@@ -98,7 +107,9 @@ impl Index {
             Some("range") => {
                 let object = bounds()?;
                 let [start, stop, step] = ["start", "stop", "step"].map(|name| bound(object, name));
-                range(start?.unwrap_or(0), stop?.unwrap_or(0), step?.unwrap_or(1))
+                let (start, stop, step) =
+                    (start?.unwrap_or(0), stop?.unwrap_or(0), step?.unwrap_or(1));
+                range(start, stop, step).map(|_| Self::Range { start, stop, step })
             }
             Some("tensor") => argument.ok_or_else(wrong).and_then(array),
             Some("list") => {
@@ -119,18 +130,12 @@ impl Index {
 
     /// As the library writes it, positions as a tensor on the host.
     pub fn to_json(&self) -> Value {
-        let bound = |n: &Option<i64>| n.map_or(Value::Null, Value::from);
         match self {
             Self::At(position) => Value::from(*position),
             Self::NewAxis => Value::Null,
             Self::Ellipsis => Value::from(["ellipsis"]),
-            Self::Slice { start, stop, step } => {
-                let mut object = Object::new();
-                for (name, value) in [("start", start), ("stop", stop), ("step", step)] {
-                    object.insert(name, bound(value));
-                }
-                Value::Array(vec![Value::from("slice"), Value::Object(object)])
-            }
+            Self::Slice { start, stop, step } => bounded("slice", [start, stop, step].map(|n| *n)),
+            Self::Range { start, stop, step } => bounded("range", [*start, *stop, *step].map(Some)),
             Self::Positions { shape, at } => tensor(shape, at),
             Self::Mask { shape, flags } => tensor(shape, flags),
             Self::Tuple(items) => {
@@ -139,6 +144,12 @@ impl Index {
             }
         }
     }
+}
+
+fn bounded(tag: &str, bounds: [Option<i64>; 3]) -> Value {
+    let names = ["start", "stop", "step"];
+    let object: Object = names.into_iter().zip(bounds).collect();
+    Value::Array(vec![Value::from(tag), Value::Object(object)])
 }
 
 fn bound(object: &Object, name: &str) -> Result<Option<i64>, String> {
@@ -151,7 +162,11 @@ fn bound(object: &Object, name: &str) -> Result<Option<i64>, String> {
     }
 }
 
-fn range(start: i64, stop: i64, step: i64) -> Result<Index, String> {
+/// The positions of a range.
+///
+/// # Errors
+/// What was expected and found.
+pub fn range(start: i64, stop: i64, step: i64) -> Result<Vec<i64>, String> {
     let wide = |n: i64| i128::from(n);
     let distance = if step > 0 { wide(stop) - wide(start) } else { wide(start) - wide(stop) };
     let count = match wide(step).abs() {
@@ -160,13 +175,8 @@ fn range(start: i64, stop: i64, step: i64) -> Result<Index, String> {
     };
     let count = usize::try_from(count).ok().filter(|n| *n <= MOST);
     let count = count.ok_or_else(|| format!("expected at most {MOST} positions"))?;
-    let mut at = Vec::with_capacity(count);
-    let mut position = start;
-    for _ in 0..count {
-        at.push(position);
-        position = position.saturating_add(step);
-    }
-    Ok(Index::Positions { shape: vec![count as u64], at })
+    let position = |at: i64| start.saturating_add(step.saturating_mul(at));
+    Ok((0i64..).take(count).map(position).collect())
 }
 
 /// Reads nested lists of numbers, or of flags.
@@ -260,12 +270,20 @@ mod tests {
             ("[]", Tuple(vec![])),
             (r#"["list",[1,0]]"#, positions(&[1, 0])),
             (r#"["list",[1,null]]"#, Tuple(vec![At(1), NewAxis])),
-            (r#"["range",{"start":0,"stop":4,"step":2}]"#, positions(&[0, 2])),
-            (r#"["range",{"start":3,"stop":0,"step":-2}]"#, positions(&[3, 1])),
-            (r#"["range",{"start":3,"stop":0,"step":1}]"#, positions(&[])),
+            (r#"["range",{"start":0,"stop":4,"step":2}]"#, Range { start: 0, stop: 4, step: 2 }),
         ] {
             assert_eq!(parse(text), Ok(want), "{text}");
         }
+    }
+
+    #[test]
+    fn ranges_are_those_of_python() {
+        for (start, stop, step, want) in
+            [(0, 4, 2, &[0, 2][..]), (3, 0, -2, &[3, 1]), (3, 0, 1, &[]), (-2, 1, 1, &[-2, -1, 0])]
+        {
+            assert_eq!(range(start, stop, step).unwrap(), want);
+        }
+        assert!(range(0, 1, 0).is_err() && range(i64::MIN, i64::MAX, 1).is_err());
     }
 
     #[test]
@@ -297,6 +315,7 @@ mod tests {
             r#"["tuple",[["slice",{"start":0,"stop":2,"step":null}],["tensor",[1,0],"cpu"]]]"#,
             r#"["tuple",[["tensor",[[true],[false]],"cpu"],null,-1,["ellipsis"]]]"#,
             r#"["slice",{"start":null,"stop":-1,"step":3}]"#,
+            r#"["range",{"start":0,"stop":-4,"step":-1}]"#,
         ] {
             assert_eq!(parse(text).unwrap().to_json().to_string(), text);
         }

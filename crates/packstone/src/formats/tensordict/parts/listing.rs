@@ -69,14 +69,16 @@ impl Listing {
         collection: bool,
         robust: bool,
     ) -> Result<Found<'_>, Fault> {
-        let raw = format!("{key}{suffix}");
         let name = if robust {
-            let encoded = format!("{}{suffix}", names::encode(key));
+            let encoded = names::encode(key);
+            let is_key = encoded == key;
+            let encoded = [encoded.as_ref(), suffix].concat();
             let there = match self.kind(&encoded) {
                 Some(kind) => !collection || kind != ItemKind::File,
                 None => false,
             };
-            if there || !names::is_safe(key, collection) || encoded == raw { encoded } else { raw }
+            let settled = is_key || there || !names::is_safe(key, collection);
+            if settled { encoded } else { [key, suffix].concat() }
         } else {
             let leads = key.contains(['/', '\\']) || (collection && matches!(key, "" | "." | ".."));
             if leads {
@@ -84,7 +86,7 @@ impl Listing {
                 let place = Place::file(join(&self.folder, super::super::layout::META));
                 return Err(Fault::new(Kind::Denied, codes::PATH_ESCAPE, place, message));
             }
-            raw
+            [key, suffix].concat()
         };
         Ok(match self.items.get_mut(&name) {
             Some((item, uses)) => {

@@ -99,30 +99,26 @@ impl Loader<'_> {
     }
 
     fn leaf(&mut self, listing: &mut Listing, key: &Key, entry: &Object) -> Node {
-        let place = self.entry_place(listing, key);
-        let entry = match LeafEntry::parse(entry, &place) {
+        // There are many leaves: where one stands is worked out only for those that something is wrong with.
+        let parsed = LeafEntry::parse(entry, &Place::default())
+            .or_else(|_| LeafEntry::parse(entry, &self.entry_place(&listing.folder, key)));
+        let entry = match parsed {
             Ok(entry) => entry,
             Err(fault) => return Node::Broken(fault),
         };
         if entry.is_nested {
-            return self.nested(listing, key, entry, &place);
+            return self.nested(listing, key, entry);
         }
         let data = if entry.count == 0 {
             Bytes::Given(Buf::default())
         } else {
-            self.bytes(listing, key, LEAF, entry.bytes, entry.dtype.size().unwrap_or(1), &place)
+            self.bytes(listing, key, LEAF, entry.bytes, entry.dtype.size().unwrap_or(1))
         };
         Node::Leaf(Leaf { dtype: entry.dtype, shape: entry.shape, data })
     }
 
-    fn nested(
-        &mut self,
-        listing: &mut Listing,
-        key: &Key,
-        entry: LeafEntry,
-        place: &Place,
-    ) -> Node {
-        let mut sizes = self.bytes(listing, key, SIZES, entry.bytes, 8, place);
+    fn nested(&mut self, listing: &mut Listing, key: &Key, entry: LeafEntry) -> Node {
+        let mut sizes = self.bytes(listing, key, SIZES, entry.bytes, 8);
         if let Bytes::Faulty(fault) = &sizes
             && fault.code() == codes::MISSING_LEAF
         {
@@ -130,12 +126,12 @@ impl Loader<'_> {
             sizes = Bytes::Faulty(Fault::new(
                 Kind::NotFound,
                 codes::MISSING_SIZES,
-                place.clone(),
+                self.entry_place(&listing.folder, key),
                 message,
             ));
         }
         // How many bytes there are to be, the sizes say, which are not read before somebody asks.
-        let data = self.bytes(listing, key, LEAF, 0, entry.dtype.size().unwrap_or(1), place);
+        let data = self.bytes(listing, key, LEAF, 0, entry.dtype.size().unwrap_or(1));
         let data = match data {
             Bytes::Stored { file, .. } => Bytes::Stored { len: file.len(), file },
             other => other,
@@ -146,10 +142,21 @@ impl Loader<'_> {
     }
 
     /// The place of an entry in its document, with the keys that lead to it.
-    fn entry_place(&self, listing: &Listing, key: &Key) -> Place {
+    fn entry_place(&self, folder: &str, key: &Key) -> Place {
+        self.placed(Place::file(join(folder, META)), key)
+    }
+
+    /// A place with the keys that lead to an entry.
+    fn placed(&self, place: Place, key: &Key) -> Place {
         let mut keys = self.keys.clone();
         keys.push(names::shown(key));
-        Place::file(join(&listing.folder, META)).field(keys.join("."))
+        place.field(keys.join("."))
+    }
+
+    fn missing(&self, folder: &str, key: &Key, found: &str) -> Bytes {
+        let message = format!("expected the file of this leaf, found {found}");
+        let place = self.entry_place(folder, key);
+        Bytes::Faulty(Fault::new(Kind::NotFound, codes::MISSING_LEAF, place, message))
     }
 
     /// The bytes of a leaf's file, held against the `need` that its entry states. A need of 0 is one that is not known.
@@ -160,39 +167,36 @@ impl Loader<'_> {
         suffix: &str,
         need: u64,
         size: u64,
-        place: &Place,
     ) -> Bytes {
-        let missing = |found: &str| {
-            let message = format!("expected the file of this leaf, found {found}");
-            Bytes::Faulty(Fault::new(Kind::NotFound, codes::MISSING_LEAF, place.clone(), message))
-        };
-        // No file system of this format has names with unpaired surrogates.
-        let Some(key) = key.as_str() else { return missing("a key that no file name can hold") };
         let folder = Arc::clone(&listing.folder);
-        let (item, again) = match listing.find(key, suffix, false, self.options.robust_key) {
-            Ok(Found::Item(item, again)) => (item.clone(), again),
-            Ok(Found::Nothing) => return missing("none"),
+        // No file system of this format has names with unpaired surrogates.
+        let Some(name) = key.as_str() else {
+            return self.missing(&folder, key, "a key that no file name can hold");
+        };
+        let (item, again) = match listing.find(name, suffix, false, self.options.robust_key) {
+            Ok(Found::Item(item, again)) => (item, again),
+            Ok(Found::Nothing) => return self.missing(&folder, key, "none"),
             Err(fault) => return Bytes::Faulty(fault),
         };
-        let at = Place::file(join(&folder, &item.name));
-        let at = place.field.iter().fold(at, |at, field| at.field(field));
+        let at = |loader: &Self| loader.placed(Place::file(join(&folder, &item.name)), key);
         match item.kind {
             ItemKind::File => {}
-            ItemKind::Folder => return missing("a folder"),
-            ItemKind::Link => return Bytes::Faulty(self.link(&folder, &item.name, at)),
+            ItemKind::Folder => return self.missing(&folder, key, "a folder"),
+            ItemKind::Link => return Bytes::Faulty(self.link(&folder, &item.name, at(self))),
         }
         if again {
             let message = format!(
                 "expected a file for each key, found {:?} to be that of another key too",
                 item.name
             );
-            self.note(Severity::Warning, codes::NAME_COLLISION, at.clone(), message);
+            self.note(Severity::Warning, codes::NAME_COLLISION, at(self), message);
         }
         let align = usize::try_from(size).unwrap_or(1);
-        let file = self.store.file(&folder, &item, align);
+        let file = self.store.file(&folder, item, align);
         if need == 0 || item.len == need {
             return Bytes::Stored { file, len: need };
         }
+        let at = at(self);
         let message = format!("expected {need} bytes, found {}", item.len);
         if let Err(error) = file.locate() {
             return Bytes::Faulty(error.into());

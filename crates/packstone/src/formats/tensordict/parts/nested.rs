@@ -80,6 +80,14 @@ impl NestedTensor {
         Ok(Parts { rank, sizes, ends, data })
     }
 
+    /// The bytes of all parts, as the sizes say.
+    ///
+    /// # Errors
+    /// Those of [`NestedTensor::open`] that concern the sizes.
+    pub fn sized(&self) -> Result<u64> {
+        Ok(self.read_sizes()?.1.last().copied().unwrap_or(0) as u64)
+    }
+
     fn place(&self) -> Place {
         match &self.data {
             Bytes::Stored { file, .. } => Place::file(file.path()),

@@ -7,7 +7,7 @@
 //! Every operation here is separable: the position in the source is a base and, for each axis, a multiple of the
 //! coordinate or a listed number. Nothing of the size of the batch is ever held in memory.
 
-use super::index::Index;
+use super::index::{Index, range};
 use super::view::ViewOp;
 
 /// Elements of a batch in some order.
@@ -161,7 +161,7 @@ impl Pick {
 fn takes(item: &Index) -> usize {
     match item {
         Index::NewAxis | Index::Ellipsis | Index::Tuple(_) => 0,
-        Index::At(_) | Index::Slice { .. } | Index::Positions { .. } => 1,
+        Index::At(_) | Index::Slice { .. } | Index::Range { .. } | Index::Positions { .. } => 1,
         Index::Mask { shape, .. } => shape.len(),
     }
 }
@@ -200,6 +200,12 @@ impl Work {
                 let positions = at.iter().map(|at| Ok(scaled(inside(*at, len)?)));
                 let positions = positions.collect::<Result<Vec<_>, String>>()?;
                 self.array(shape.clone(), positions);
+            }
+            Index::Range { start, stop, step } => {
+                let at = range(*start, *stop, *step)?;
+                let positions = at.into_iter().map(|at| Ok(scaled(inside(at, len)?)));
+                let positions = positions.collect::<Result<Vec<_>, String>>()?;
+                self.array(vec![positions.len() as u64], positions);
             }
             Index::Mask { shape, flags } => self.mask(shape, flags, axes)?,
             Index::NewAxis | Index::Ellipsis | Index::Tuple(_) => {}

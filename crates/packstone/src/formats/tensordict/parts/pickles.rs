@@ -137,18 +137,25 @@ impl Pickle {
         out.insert("path", self.file.path());
         out.insert("size", self.file.len());
         out.insert("sha256", digest_hex(Algorithm::Sha256, &bytes));
-        let found = look(&bytes, limits);
-        let globals = match &found {
-            Looked::Data(scan) | Looked::Foreign(scan, _) => scan.globals.as_slice(),
-            Looked::Plain(_) | Looked::Damaged(_) => &[],
-        };
-        let globals = globals.iter().map(|global| format!("{}.{}", global.module, global.name));
-        out.insert("globals", globals.collect::<Vec<_>>());
+        describe(&bytes, limits, &mut out);
         out.insert("needs_pickle", self.role != Role::Replaced);
-        if let Looked::Plain(value) = found {
-            out.insert("plain", to_json(&value).unwrap_or_default());
-        }
         Ok(out)
+    }
+}
+
+/// Adds what a pickle names and, where it is plain data that JSON holds, its value.
+pub fn describe(bytes: &[u8], limits: &Limits, out: &mut Object) {
+    let found = look(bytes, limits);
+    let globals = match &found {
+        Looked::Data(scan) | Looked::Foreign(scan, _) => scan.globals.as_slice(),
+        Looked::Plain(_) | Looked::Damaged(_) => &[],
+    };
+    let globals = globals.iter().map(|global| format!("{}.{}", global.module, global.name));
+    out.insert("globals", globals.collect::<Vec<_>>());
+    if let Looked::Plain(value) = found
+        && let Some(value) = to_json(&value)
+    {
+        out.insert("plain", value);
     }
 }
 

@@ -85,14 +85,6 @@ impl Tensor {
         }
     }
 
-    /// The members of a stack along the first dimension.
-    pub fn rows(&self) -> Option<&[Self]> {
-        match self.source.as_ref() {
-            Source::Stacked { dim: 0, members } => Some(members),
-            _ => None,
-        }
-    }
-
     /// The bytes of the leaf itself, where nothing lies between and they can stay where they are.
     pub fn mapped(&self) -> Option<&Bytes> {
         self.leaf().filter(|bytes| !bytes.is_fleeting())

@@ -1,0 +1,116 @@
+"""The caches of the DatasetRT figures, written with the original; those that are there are kept.
+
+* records: many payloads of 1 KiB, where the cost of each sample counts;
+* blobs: payloads of 100 KiB, where the cost of each byte counts;
+* million: a million payloads of 16 bytes, where the cost of the index and of the table counts.
+
+Half of a payload is noise and half is words of a small vocabulary, so that LZ4 finds something.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from dataset_rt import CacheInput, CacheWriteSuccess, DatasetRuntime, ShardCompression, WriterConfig
+
+from bench.cases import Case, Format
+from bench.harness import folder_name, whole
+
+SEED = 20_260_102
+NAME = "cache"
+_CHUNK = 100
+_SPLITS = ("train", "train", "train", "test", "holdout")
+
+
+@dataclass(frozen=True)
+class Payloads:
+    """One set: its number of samples at scale 1 and the size of each payload."""
+
+    full_count: int
+    size: int
+
+    def count(self, scale: float) -> int:
+        """The number of samples at a scale."""
+        return max(_CHUNK, round(self.full_count * scale))
+
+    def inputs(self, scale: float) -> Iterator[CacheInput]:
+        """All samples; the same ones at each call, whatever the scale."""
+        words = np.random.default_rng(SEED).integers(0, 2**63, 256, dtype=np.uint64)
+        count = self.count(scale)
+        half = self.size // 2
+        for first in range(0, count, _CHUNK):
+            rng = np.random.default_rng([SEED, first])
+            noise = rng.integers(0, 256, (_CHUNK, half), dtype=np.uint8)
+            text = words[rng.integers(0, 256, (_CHUNK, half // 8))].view(np.uint8)
+            whole_chunk = np.concatenate([noise, text], axis=1)
+            for row in range(min(_CHUNK, count - first)):
+                yield CacheInput(whole_chunk[row].tobytes(), metadata(first + row))
+
+
+def metadata(index: int) -> dict[str, bool | int | float | str]:
+    """What stands beside a payload: one column of each kind."""
+    return {
+        "id": index,
+        "label": index * 7919 % 1_000,
+        "score": index * 104_729 % 4_096 / 4_096,
+        "split": _SPLITS[index * 31 % len(_SPLITS)],
+        "valid": index % 3 != 0,
+    }
+
+
+class Source:
+    """What the original writes from."""
+
+    name = NAME
+
+    def __init__(self, inputs: Iterator[CacheInput] | list[CacheInput]) -> None:
+        """Yields these inputs."""
+        self._inputs = inputs
+
+    def __iter__(self) -> Iterator[CacheInput]:
+        """The samples, one by one."""
+        return iter(self._inputs)
+
+
+SETS = {
+    "records": Payloads(100_000, 1 << 10),
+    "blobs": Payloads(10_000, 100 << 10),
+    "million": Payloads(1_000_000, 16),
+}
+
+
+def ensure(folder: Path, name: str, stored: str, scale: float) -> Path:
+    """The path of one cache, written now if it is not there."""
+    path = folder / folder_name("datasetrt", name, stored, scale)
+    if not path.exists():
+        with whole(path) as partial:
+            write(partial, Source(SETS[name].inputs(scale)), stored, threads=2, prefetch=64)
+    return path / NAME
+
+
+def write(base: Path, source: Source, stored: str, threads: int, prefetch: int) -> None:
+    """Writes one cache below `base`."""
+    config = WriterConfig(
+        prefetch_size=prefetch, shard_compression=ShardCompression(algo=stored), show_progress=False
+    )
+    [result] = DatasetRuntime(num_workers=threads).write_cache(source, base, writer_config=config)
+    if not isinstance(result, CacheWriteSuccess):
+        raise RuntimeError(result.message)
+
+
+_STREAMS = ("write", "ordered-1", "ordered-2", "ordered-views", "shuffled-1", "shuffled-2")
+
+FORMAT = Format(
+    name="datasetrt",
+    packages=("dataset-rt", "polars"),
+    cases=(
+        *(Case(name, stored, _STREAMS) for name in ("records", "blobs") for stored in ("none", "lz4")),
+        Case("million", "none", ("open", "open-memory", "table", "filter")),
+    ),
+    bases={
+        "write": ("encode", "sha256"),
+        **{what: ("decode", "memcpy") for what in _STREAMS if what != "write"},
+    },
+    ensure=ensure,
+)

@@ -1,0 +1,58 @@
+"""The datasets of the Sedpack figures, written with the original; those that are there are kept."""
+
+import os
+from pathlib import Path
+
+from sedpack.io import Attribute, Dataset, DatasetStructure, Metadata
+
+from bench.cases import Case, Format
+from bench.harness import folder_name, whole
+from bench.sets import SETS, DataSet
+
+EXAMPLES_PER_SHARD = 256
+COMPRESSIONS = ("none", "LZ4", "ZSTD", "GZIP")
+WHAT = ("write", "examples", "batches", "verify", "random")
+
+
+def create(path: Path, data: DataSet, compression: str) -> Dataset:
+    """An empty dataset for one set."""
+    return Dataset.create(
+        path,
+        Metadata(description=f"benchmark set {data.name}"),
+        DatasetStructure(
+            saved_data_description=[
+                Attribute(name=name, dtype=dtype, shape=shape)
+                for name, dtype, shape in data.columns
+            ],
+            compression="" if compression == "none" else compression,
+            examples_per_shard=EXAMPLES_PER_SHARD,
+            shard_file_type="fb",
+            hash_checksum_algorithms=("sha256",),
+        ),
+    )
+
+
+def ensure(folder: Path, name: str, compression: str, scale: float) -> Path:
+    """The path of one dataset, written now if it is not there."""
+    data = SETS[name]
+    path = folder / folder_name("sedpack", name, compression, scale)
+    if path.exists():
+        return path
+    with whole(path) as partial:
+        with create(partial, data, compression).filler(os.cpu_count() or 1) as filler:
+            for example in data.examples(scale):
+                filler.write_example(values=example, split="train")
+    return path
+
+
+FORMAT = Format(
+    name="sedpack",
+    packages=("sedpack", "numpy"),
+    cases=tuple(Case(name, compression, WHAT) for name in SETS for compression in COMPRESSIONS),
+    bases={
+        "write": ("encode", "memcpy"),
+        "batches": ("decode", "mapcopy"),
+        "verify": ("sha256",),
+    },
+    ensure=ensure,
+)

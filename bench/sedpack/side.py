@@ -1,0 +1,92 @@
+"""Measures sedpack: writing, iterating by example and by batch, checking."""
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from sedpack.io import Dataset
+
+from bench import harness
+from bench.cases import BATCH, Done, Figure, Job
+from bench.sedpack import data
+from bench.sets import SETS
+
+_ALL: dict[str, Any] = {"split": "train", "repeat": False, "shuffle": 0}
+
+
+def write(job: Job) -> Done:
+    """Creating, filling and closing a dataset; the examples are in memory before."""
+    examples = list(SETS[job.set].examples(job.scale))
+    with harness.scratch(job.data) as folder:
+        start = time.perf_counter()
+        dataset = data.create(folder / "dataset", SETS[job.set], job.stored)
+        with dataset.filler(_threads(job)) as filler:
+            for example in examples:
+                filler.write_example(values=example, split="train")
+        return _values(job, time.perf_counter() - start)
+
+
+def examples(job: Job) -> Done:
+    """One example after the other."""
+    dataset = _open(job)
+    start = time.perf_counter()
+    items = dataset.as_numpy_iterator_rust(file_parallelism=_threads(job), **_ALL)
+    found = _length(items)
+    return _values(job, time.perf_counter() - start, found, SETS[job.set].count(job.scale))
+
+
+def batches(job: Job) -> Done:
+    """Batches, as the library stacks them."""
+    dataset = _open(job)
+    start = time.perf_counter()
+    items = dataset.as_numpy_iterator_rust_batched(
+        batch_size=BATCH, file_parallelism=_threads(job), **_ALL
+    )
+    found = _length(items)
+    expected = -(-SETS[job.set].count(job.scale) // BATCH)
+    return _values(job, time.perf_counter() - start, found, expected)
+
+
+def verify(job: Job) -> Done:
+    """The whole check."""
+    dataset = _open(job)
+    start = time.perf_counter()
+    dataset.check(show_progressbar=False)
+    seconds = time.perf_counter() - start
+    size = harness.stored_bytes(job.path)
+    return Done(seconds, samples=SETS[job.set].count(job.scale), bytes=size)
+
+
+def _open(job: Job) -> Dataset:
+    harness.warm(job.path)
+    return Dataset(job.path)
+
+
+def _threads(job: Job) -> int:
+    return int(job.mode.split()[1])
+
+
+def _values(job: Job, seconds: float, found: int = 0, expected: int = 0) -> Done:
+    if found != expected:
+        raise RuntimeError(f"expected {expected} items, found {found}")
+    samples = SETS[job.set].count(job.scale)
+    return Done(seconds, samples=samples, bytes=samples * SETS[job.set].example_bytes())
+
+
+def _length(items: Iterable[Any]) -> int:
+    return sum(1 for _ in items)
+
+
+def _modes(*threads: int) -> tuple[str, ...]:
+    return tuple(f"parallelism {count}" for count in threads)
+
+
+FIGURES = {
+    "write": Figure(write, _modes(1, 2)),
+    "examples": Figure(examples, _modes(1, 2)),
+    "batches": Figure(batches, _modes(1, 2, 4)),
+    "verify": Figure(verify),
+}
+
+if __name__ == "__main__":
+    harness.main(data.FORMAT, FIGURES)

@@ -1,0 +1,272 @@
+//! Several caches as one sequence of samples.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use packstone_io::Kind;
+
+use super::super::codes;
+use super::super::layout::MANIFEST;
+use super::super::schema::describe;
+use super::cache::Cache;
+use super::maps::Stay;
+use super::whole::sample_table;
+use crate::error::{Error, Place, Result};
+use crate::format::{Collection, ReadContext, ShardRef};
+use crate::model::{Batch, DType, Field, SampleTable, Schema};
+
+/// The only field of a sample.
+pub const PAYLOAD: &str = "data";
+
+/// The fields of samples: the payload.
+pub fn payload_schema() -> Arc<Schema> {
+    Arc::new(Schema::new(vec![Field::new(PAYLOAD, DType::Bytes, [])]))
+}
+
+/// Caches that are read as one sequence of samples. Cloning shares them.
+#[derive(Clone)]
+pub struct Joint(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    schema: Arc<Schema>,
+    caches: Vec<Arc<Cache>>,
+    /// Places of the caches by id.
+    ids: HashMap<u64, usize>,
+    /// How many samples and runs there are before each cache, and in all.
+    samples: Vec<u64>,
+    runs: Vec<u64>,
+}
+
+impl Joint {
+    /// Joins caches, in this order.
+    ///
+    /// # Errors
+    /// `duplicate_cache_id`, `schema_differs`, `no_samples`.
+    pub fn new(name: String, caches: Vec<Arc<Cache>>) -> Result<Self> {
+        check_together(&caches)?;
+        let (mut samples, mut runs) = (vec![0u64], vec![0u64]);
+        let (mut all, mut all_runs) = (0u64, 0u64);
+        for cache in &caches {
+            all = all.saturating_add(cache.samples());
+            all_runs += cache.runs().len() as u64;
+            samples.push(all);
+            runs.push(all_runs);
+        }
+        if all == 0 {
+            let message = "expected at least one sample, found none";
+            let place = caches.first().map_or_else(Place::default, |c| c.site.place(MANIFEST));
+            return Err(Error::new(Kind::Invalid, codes::NO_SAMPLES, place, message));
+        }
+        let ids = caches.iter().enumerate().map(|(at, cache)| (cache.cache_id, at)).collect();
+        let schema = caches.first().map_or_else(payload_schema, |cache| Arc::clone(&cache.schema));
+        Ok(Self(Arc::new(Inner { name, schema, caches, ids, samples, runs })))
+    }
+
+    /// The caches in order.
+    pub fn caches(&self) -> &[Arc<Cache>] {
+        &self.0.caches
+    }
+
+    /// The position of a sample by its identity; it does not change with tables, weights or cursors.
+    ///
+    /// # Errors
+    /// `unknown_sample`.
+    pub fn position(&self, cache_id: u64, sample_id: u64) -> Result<u64> {
+        let at = self.0.ids.get(&cache_id).copied();
+        let found =
+            at.filter(|at| self.0.caches.get(*at).is_some_and(|cache| sample_id < cache.samples()));
+        found.and_then(|at| self.0.samples.get(at)?.checked_add(sample_id)).ok_or_else(|| {
+            let message = format!(
+                "expected an identity of this dataset, found cache_id {cache_id}, sample_id {sample_id}"
+            );
+            Error::new(Kind::NotFound, codes::UNKNOWN_SAMPLE, Place::default(), message)
+        })
+    }
+
+    /// The cache that holds the sample at a position, and its number in the cache.
+    ///
+    /// # Errors
+    /// `unknown_sample`.
+    pub fn locate(&self, position: u64) -> Result<(&Arc<Cache>, u64)> {
+        let found = self.find(position).map(|(_, cache, sample)| (cache, sample));
+        found.ok_or_else(|| {
+            let message = format!("expected a position below {}, found {position}", self.len());
+            Error::new(Kind::NotFound, codes::UNKNOWN_SAMPLE, Place::default(), message)
+        })
+    }
+
+    /// The place of the cache that holds the sample at a position, the cache, and the sample's number in it.
+    pub(super) fn find(&self, position: u64) -> Option<(usize, &Arc<Cache>, u64)> {
+        let at = self.0.samples.partition_point(|before| *before <= position).checked_sub(1)?;
+        Some((at, self.0.caches.get(at)?, position - self.0.samples.get(at)?))
+    }
+
+    /// The sample of an identity, as a batch of one.
+    ///
+    /// # Errors
+    /// `unknown_sample`; those of [`Cache::read`].
+    pub fn get(&self, cache_id: u64, sample_id: u64, context: &mut ReadContext) -> Result<Batch> {
+        self.get_at(self.position(cache_id, sample_id)?, context)
+    }
+
+    /// The sample at a position, as a batch of one.
+    ///
+    /// # Errors
+    /// `unknown_sample`; those of [`Cache::read`].
+    pub fn get_at(&self, position: u64, context: &mut ReadContext) -> Result<Batch> {
+        let (cache, sample) = self.locate(position)?;
+        cache.read(&[sample], None, Stay::Kept, context)
+    }
+
+    /// The run of this number among those of all caches.
+    fn run(&self, number: u64) -> Option<ShardRef> {
+        let cache_at = self.0.runs.partition_point(|before| *before <= number).checked_sub(1)?;
+        let cache = self.0.caches.get(cache_at)?;
+        let within = usize::try_from(number - self.0.runs.get(cache_at)?).ok()?;
+        let samples = cache.runs().run(within)?;
+        let entry = cache.shard_entry(cache.index().row(samples.start)?.shard)?;
+        Some(ShardRef {
+            number,
+            first: self.0.samples.get(cache_at)?.checked_add(samples.start)?,
+            rows: samples.end - samples.start,
+            path: cache.site.shard(&entry.name).ok()?,
+            metadata: Arc::default(),
+            detail: Arc::new(Run { cache: cache_at, first: samples.start }),
+        })
+    }
+
+    fn read_run(
+        &self,
+        shard: &ShardRef,
+        rows: Option<&[usize]>,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        let foreign = || {
+            let message = format!("expected a shard of {:?}, found another", self.0.name);
+            let place = Place::file(&shard.path);
+            Error::new(Kind::Invalid, codes::UNKNOWN_COLLECTION, place, message)
+        };
+        let run = shard.detail.downcast_ref::<Run>().ok_or_else(foreign)?;
+        let cache = self.0.caches.get(run.cache).ok_or_else(foreign)?;
+        let all = run.first..run.first.saturating_add(shard.rows);
+        let samples: Vec<u64> = match rows {
+            None => all.collect(),
+            Some(rows) => {
+                let sample = |row: &usize| {
+                    let sample = run.first.checked_add(*row as u64)?;
+                    all.contains(&sample).then_some(sample)
+                };
+                rows.iter().map(sample).collect::<Option<_>>().ok_or_else(foreign)?
+            }
+        };
+        let stay = if rows.is_some() { Stay::Kept } else { Stay::Passing };
+        cache.read(&samples, fields, stay, context)
+    }
+}
+
+/// What a run is of.
+struct Run {
+    /// Position of its cache.
+    cache: usize,
+    /// Its first sample in the cache.
+    first: u64,
+}
+
+/// Checks what must hold between the caches of a list.
+///
+/// # Errors
+/// `duplicate_cache_id`, `schema_differs`.
+pub fn check_together(caches: &[Arc<Cache>]) -> Result<()> {
+    let mut ids = std::collections::HashMap::new();
+    for cache in caches {
+        if let Some(other) = ids.insert(cache.cache_id, cache) {
+            let message = format!(
+                "expected an id of its own, found {} of {} again",
+                cache.cache_id,
+                other.site.label()
+            );
+            let place = cache.site.place(MANIFEST);
+            return Err(Error::new(Kind::Conflict, codes::DUPLICATE_CACHE_ID, place, message));
+        }
+    }
+    let Some(first) = caches.first() else { return Ok(()) };
+    let same = |cache: &&Arc<Cache>| {
+        cache.columns() == first.columns() && cache.descriptor.fields == first.descriptor.fields
+    };
+    match caches.iter().find(|cache| !same(cache)) {
+        None => Ok(()),
+        Some(other) => {
+            let message = format!(
+                "expected the metadata columns of {} ({}), found {}",
+                first.site.label(),
+                describe(first.columns()),
+                describe(other.columns())
+            );
+            let place = other.site.place(MANIFEST).json("$.metadata_schema");
+            Err(Error::new(Kind::Invalid, codes::SCHEMA_DIFFERS, place, message))
+        }
+    }
+}
+
+impl Collection for Joint {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn len(&self) -> u64 {
+        self.0.samples.last().copied().unwrap_or(0)
+    }
+
+    fn has_metadata(&self) -> Result<bool> {
+        Ok(self.0.caches.iter().any(|cache| cache.has_metadata()))
+    }
+
+    fn table(&self) -> Result<Option<SampleTable>> {
+        sample_table(self).map(Some)
+    }
+
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        let run = shard.detail.downcast_ref::<Run>()?;
+        let index = self.0.caches.get(run.cache)?.index();
+        let rows = run.first..run.first.saturating_add(shard.rows);
+        Some(rows.filter_map(|row| index.row(row)).fold(0, |sum, row| sum.saturating_add(row.len)))
+    }
+
+    fn shard_count(&self) -> u64 {
+        self.0.runs.last().copied().unwrap_or(0)
+    }
+
+    fn schema(&self) -> &Arc<Schema> {
+        &self.0.schema
+    }
+
+    fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
+        let first = self.find(from).map_or(self.shard_count(), |(at, cache, sample)| {
+            let before = self.0.runs.get(at).copied().unwrap_or(0);
+            before + cache.runs().holding(sample) as u64
+        });
+        let joint = self.clone();
+        Box::new((first..self.shard_count()).filter_map(move |number| joint.run(number).map(Ok)))
+    }
+
+    fn read(
+        &self,
+        shard: &ShardRef,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        self.read_run(shard, None, fields, context)
+    }
+
+    fn read_rows(
+        &self,
+        shard: &ShardRef,
+        rows: &[usize],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        self.read_run(shard, Some(rows), fields, context)
+    }
+}

@@ -1,0 +1,375 @@
+//! Records become samples: payloads as they lie in the shard or decoded, metadata from the table.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use packstone_container::Limits;
+use packstone_container::arrow_table::{ArrowFile, Cell};
+use packstone_container::codec::{CodecError, decode_lz4_block};
+use packstone_container::json::{self, Object, ReadOptions, Value};
+use packstone_io::{Buf, Kind};
+
+use super::super::codes;
+use super::super::document::Algo;
+use super::super::layout::{LZ4_PREFIX, METADATA};
+use super::super::schema::arrow_error;
+use super::cache::Cache;
+use super::descriptor::{FieldPlace, StoredField};
+use super::index::Row;
+use super::maps::Stay;
+use super::tensors::TensorReader;
+use super::{record, values};
+use crate::error::{Error, Place, Result};
+use crate::format::ReadContext;
+use crate::model::{Batch, Column, Schema, sample_table};
+
+/// No LZ4 block gains more than 255 bytes with one.
+const MAX_RATIO: u64 = 255;
+
+impl Cache {
+    /// Reads samples of one shard, in the order given, with the fields at `fields`.
+    ///
+    /// # Errors
+    /// Those of [`Cache::row`], [`Cache::shard`], [`Cache::table`] and [`record::locate`]; `lz4_damaged`, `lz4_length`,
+    /// `payload_invalid`; where copies are compared, those of [`record::parse`] and [`record::compare`];
+    /// `checksum_mismatch` where the context asks for it.
+    pub fn read(
+        &self,
+        samples: &[u64],
+        fields: Option<&[usize]>,
+        stay: Stay,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        let all: Vec<usize> = (0..self.schema.fields.len()).collect();
+        let positions = fields.unwrap_or(&all);
+        let schema = match fields {
+            Some(fields) => Arc::new(self.schema.project(fields)),
+            None => Arc::clone(&self.schema),
+        };
+        let stored: Vec<&StoredField> =
+            positions.iter().filter_map(|at| self.descriptor.fields.get(*at)).collect();
+        self.look_at_index()?;
+        let rows = samples.iter().map(|sample| self.row(*sample)).collect::<Result<Vec<Row>>>()?;
+        let Some(number) = rows.first().map(|row| row.shard) else {
+            return Batch::new(Arc::clone(&schema), 0, empty(&schema));
+        };
+        self.look_at_shard(number)?;
+        let (entry, shard) = self.shard(number, stay)?;
+        let table = self.table()?;
+        if context.verify {
+            self.compare_checksums(number, &shard)?;
+        }
+        let mut spans = Vec::with_capacity(samples.len());
+        for (sample, row) in samples.iter().zip(&rows) {
+            let place = || self.sample_place(*sample, *row);
+            if row.shard != number {
+                let message = format!("expected a record of shard {number}, found {}", row.shard);
+                let code = codes::INDEX_SHARD_OUT_OF_RANGE;
+                return Err(Error::new(Kind::Invalid, code, place(), message));
+            }
+            let record = match record::find(&shard, *row) {
+                Some(record) => record,
+                None => record::locate(&shard, *row, &place())?,
+            };
+            if self.options.compare {
+                let copy = shard.get(record.metadata).unwrap_or_default();
+                self.compare_copy(copy, &table, *sample, place, &context.limits)?;
+            }
+            spans.push(record.payload);
+        }
+        let places = |at: usize| {
+            let known = samples.get(at).zip(rows.get(at));
+            known.map_or_else(Place::default, |(sample, row)| self.sample_place(*sample, *row))
+        };
+        let in_payload = |stored: &&StoredField| !matches!(stored.place, FieldPlace::Column(_));
+        let payloads = match entry.algo {
+            _ if !stored.iter().any(in_payload) => Payloads::default(),
+            Algo::None => Payloads { bytes: shard, spans },
+            Algo::Lz4 => decode(&shard, &spans, places, context)?,
+        };
+        let columns = self.columns_of(&stored, &payloads, &table, samples, places, context)?;
+        let batch = Batch::new(schema, samples.len(), columns)?;
+        let batch = self.with_metadata(batch, samples, &table, context)?;
+        if !context.identities {
+            return Ok(batch);
+        }
+        batch.with_identities(samples.iter().map(|sample| self.identity(*sample)).collect())
+    }
+
+    fn columns_of(
+        &self,
+        stored: &[&StoredField],
+        payloads: &Payloads,
+        table: &ArrowFile,
+        samples: &[u64],
+        place: impl Fn(usize) -> Place,
+        context: &ReadContext,
+    ) -> Result<Vec<Column>> {
+        let tensors = stored.iter().filter_map(|stored| match &stored.place {
+            FieldPlace::Tensor(name) => Some((*stored, name.as_str())),
+            _ => None,
+        });
+        let mut reader = TensorReader::new(tensors.clone());
+        if tensors.count() > 0 {
+            for (at, span) in payloads.spans.iter().enumerate() {
+                reader.add(&payloads.bytes, span.clone(), || place(at), &context.limits)?;
+            }
+        }
+        let mut tensors = reader.finish(&payloads.bytes).into_iter();
+        let mut columns = Vec::with_capacity(stored.len());
+        for stored in stored {
+            let column = match &stored.place {
+                FieldPlace::Payload => {
+                    Column::scattered_ragged(payloads.bytes.clone(), payloads.spans.clone())
+                }
+                FieldPlace::Tensor(_) => tensors.next().flatten(),
+                FieldPlace::Column(name) => self.field_of_table(stored, name, table, samples)?,
+            };
+            columns.extend(column);
+        }
+        Ok(columns)
+    }
+
+    /// A field that is a metadata column.
+    fn field_of_table(
+        &self,
+        stored: &StoredField,
+        name: &str,
+        table: &ArrowFile,
+        samples: &[u64],
+    ) -> Result<Option<Column>> {
+        let number = self.columns().iter().position(|column| column.name == name).unwrap_or(0);
+        let (mut data, mut ends) = (Vec::new(), Vec::with_capacity(samples.len()));
+        for sample in samples {
+            let place = || self.site.place(METADATA).record(*sample);
+            let cell = table.cell(number, *sample).map_err(|e| arrow_error(&e, place()))?;
+            if !values::put(&stored.field.dtype, cell, &mut data) {
+                let message = format!("expected a value of {}, found another", stored.field.dtype);
+                let place = place().field(name);
+                return Err(Error::new(Kind::Corrupt, codes::PAYLOAD_INVALID, place, message));
+            }
+            ends.push(data.len());
+        }
+        let width = stored.field.value_bytes().and_then(|width| usize::try_from(width).ok());
+        Ok(match width {
+            Some(width) => Column::dense(Buf::from(data), width, samples.len()),
+            None => Column::ragged(Buf::from(data), ends),
+        })
+    }
+
+    /// What the container calls a sample.
+    pub fn identity(&self, sample: u64) -> Object {
+        let mut identity = Object::new();
+        identity.insert("cache_id", self.cache_id);
+        identity.insert("sample_id", sample);
+        identity
+    }
+
+    /// The values of a sample's metadata columns.
+    ///
+    /// # Errors
+    /// `arrow_invalid` where a text is no UTF-8.
+    pub fn cells<'t>(&self, table: &'t ArrowFile, sample: u64) -> Result<Vec<Cell<'t>>> {
+        let cells = (0..self.columns().len()).map(|column| table.cell(column, sample));
+        cells.collect::<Result<_, _>>().map_err(|error| {
+            let place = self.site.place(METADATA).record(sample);
+            arrow_error(&error, place)
+        })
+    }
+
+    /// Compares the copy of a sample's metadata with the table.
+    ///
+    /// # Errors
+    /// `arrow_invalid`; those of [`record::parse`] and [`record::compare`].
+    pub(super) fn compare_copy(
+        &self,
+        copy: &[u8],
+        table: &ArrowFile,
+        sample: u64,
+        place: impl Fn() -> Place,
+        limits: &Limits,
+    ) -> Result<()> {
+        let columns = self.columns();
+        let cells = (0..columns.len()).map(|column| table.cell(column, sample));
+        if self.spelling.is_of(cells, copy) {
+            return Ok(());
+        }
+        let (place, cells) = (place(), self.cells(table, sample)?);
+        let object = record::parse(copy, columns, &place, limits)?;
+        record::compare(&object, columns, cells.into_iter(), &place)
+    }
+
+    fn with_metadata(
+        &self,
+        batch: Batch,
+        samples: &[u64],
+        table: &ArrowFile,
+        context: &ReadContext,
+    ) -> Result<Batch> {
+        let mut reader = MetadataReader::new(self, &context.limits);
+        if !reader.any() {
+            return Ok(batch);
+        }
+        let read = |(row, sample): (usize, &u64)| Ok((row + 1, reader.read(table, *sample)?));
+        let runs = samples.iter().enumerate().map(read).collect::<Result<Vec<_>>>()?;
+        batch.with_metadata_runs(runs)
+    }
+}
+
+/// Reads what is said about samples of one cache.
+pub(super) struct MetadataReader<'c> {
+    cache: &'c Cache,
+    /// The metadata columns and their places.
+    columns: Vec<(usize, &'c str)>,
+    /// The column of JSON text where that holds them.
+    text: Option<usize>,
+    /// The text that was read last, which the next sample often has too.
+    last: Option<(String, Arc<Object>)>,
+    limits: &'c Limits,
+}
+
+impl<'c> MetadataReader<'c> {
+    pub(super) fn new(cache: &'c Cache, limits: &'c Limits) -> Self {
+        let text = cache.descriptor.metadata_column.as_deref();
+        let text = text.and_then(|name| cache.columns().iter().position(|c| c.name == name));
+        let columns = cache.columns().iter().enumerate();
+        let columns = columns.filter(|(_, column)| cache.descriptor.is_metadata(&column.name));
+        let columns = columns.map(|(place, column)| (place, column.name.as_str())).collect();
+        Self { cache, columns, text, last: None, limits }
+    }
+
+    /// True where anything is said about samples.
+    pub(super) fn any(&self) -> bool {
+        self.text.is_some() || !self.columns.is_empty()
+    }
+
+    /// What `table`, which is that of the cache, says about a sample.
+    ///
+    /// # Errors
+    /// `arrow_invalid` where a text is no UTF-8; `payload_invalid` where JSON text is none.
+    pub(super) fn read(&mut self, table: &ArrowFile, sample: u64) -> Result<Arc<Object>> {
+        let place = || self.cache.site.place(METADATA).record(sample);
+        let cell = |column| table.cell(column, sample).map_err(|e| arrow_error(&e, place()));
+        if let Some(Cell::Utf8(text)) = self.text.map(cell).transpose()? {
+            if let Some((_, object)) = self.last.as_ref().filter(|(known, _)| known == text) {
+                return Ok(Arc::clone(object));
+            }
+            let object = Arc::new(parse_metadata(text, &place(), self.limits)?);
+            self.last = Some((text.to_owned(), Arc::clone(&object)));
+            return Ok(object);
+        }
+        let named =
+            self.columns.iter().map(|(at, name)| Ok((*name, sample_table::value(cell(*at)?))));
+        Ok(Arc::new(named.collect::<Result<Object>>()?))
+    }
+}
+
+/// Reads metadata that stand in a column as JSON text.
+fn parse_metadata(text: &str, place: &Place, limits: &Limits) -> Result<Object> {
+    let options = ReadOptions::default().with_limits(*limits).with_nan(true);
+    let message = match json::read(text.as_bytes(), &options).map(|document| document.value) {
+        Ok(Value::Object(object)) => return Ok(object),
+        Ok(other) => format!("expected metadata in an object, found {}", other.kind()),
+        Err(error) => format!("metadata of the sample: {error}"),
+    };
+    Err(Error::new(Kind::Corrupt, codes::PAYLOAD_INVALID, place.clone(), message))
+}
+
+fn empty(schema: &Schema) -> Vec<Column> {
+    let fields = schema.fields.iter();
+    fields.filter_map(|_| Column::ragged(Buf::default(), Vec::new())).collect()
+}
+
+/// Payloads of samples in a buffer.
+#[derive(Default)]
+struct Payloads {
+    bytes: Buf,
+    spans: Vec<Range<usize>>,
+}
+
+/// Decodes payloads, one after another, into one buffer.
+fn decode(
+    shard: &[u8],
+    stored: &[Range<usize>],
+    place: impl Fn(usize) -> Place,
+    context: &ReadContext,
+) -> Result<Payloads> {
+    // Lengths are believed as far as blocks of their size can become that long.
+    let stated = |span: &Range<usize>| {
+        let (len, block) = shard.get(span.clone())?.split_first_chunk::<LZ4_PREFIX>()?;
+        let most = (block.len() as u64).saturating_mul(MAX_RATIO);
+        Some(u64::from(u32::from_le_bytes(*len)).min(most))
+    };
+    let total = stored.iter().filter_map(stated).fold(0, u64::saturating_add);
+    let room = usize::try_from(total.min(context.limits.decoded_bytes)).unwrap_or(0);
+    let mut out = context.pool.take(room)?;
+    let mut spans = Vec::with_capacity(stored.len());
+    for (at, span) in stored.iter().enumerate() {
+        let block = shard.get(span.clone()).unwrap_or_default();
+        let start = out.len();
+        let left = context.limits.decoded_bytes.saturating_sub(start as u64);
+        let limits = context.limits.with_decoded_bytes(left);
+        decode_payload(block, &mut out, &limits).map_err(|error| error.at(place(at)))?;
+        spans.push(start..out.len());
+    }
+    Ok(Payloads { bytes: out.freeze(), spans })
+}
+
+/// Why a compressed payload is none.
+#[derive(Debug)]
+pub enum PayloadError {
+    /// It ends inside of the length in front of it; its bytes.
+    NoLength(usize),
+    /// The length in front of it is more than the block behind can become.
+    Implausible {
+        /// The length.
+        stated: u64,
+        /// What the block can become at most.
+        most: u64,
+    },
+    /// The block is damaged, or not as long as stated.
+    Block(CodecError),
+}
+
+impl PayloadError {
+    /// The error at a place.
+    pub fn at(self, place: Place) -> Error {
+        let error = match self {
+            Self::NoLength(found) => {
+                let message = format!("expected a length of 4 bytes, found {found} bytes");
+                return Error::new(Kind::Corrupt, codes::LZ4_DAMAGED, place, message);
+            }
+            Self::Implausible { stated, most } => {
+                let message =
+                    format!("expected at most {most} bytes of payload, found {stated} stated");
+                return Error::new(Kind::Corrupt, codes::LZ4_LENGTH, place, message);
+            }
+            Self::Block(CodecError::Mismatch { expected, found, .. }) => {
+                let message = format!("expected {expected} bytes of payload, found {found}");
+                return Error::new(Kind::Corrupt, codes::LZ4_LENGTH, place, message);
+            }
+            Self::Block(error) => error,
+        };
+        Error::new(error.kind(), codes::LZ4_DAMAGED, place, error.to_string())
+    }
+}
+
+/// Appends the content of one compressed payload to `out`.
+///
+/// # Errors
+/// It is damaged, or longer or shorter than it says. The length is never believed beyond what the block can hold.
+pub fn decode_payload(
+    stored: &[u8],
+    out: &mut packstone_io::AlignedBuf,
+    limits: &Limits,
+) -> Result<(), PayloadError> {
+    let Some((len, block)) = stored.split_first_chunk::<LZ4_PREFIX>() else {
+        return Err(PayloadError::NoLength(stored.len()));
+    };
+    let stated = u64::from(u32::from_le_bytes(*len));
+    let most = (block.len() as u64).saturating_mul(MAX_RATIO);
+    if stated > most {
+        return Err(PayloadError::Implausible { stated, most });
+    }
+    decode_lz4_block(block, stated, out, limits).map_err(PayloadError::Block)
+}
