@@ -187,7 +187,8 @@ fn a_coordinator_wants_every_record_once_from_shards_that_belong_together() {
     let made = dataset(&root);
     let parts = [("0", 0..2), ("1", 2..4), ("2", 4..5)]
         .map(|(id, ordinals)| worker(&root, &made, id, ordinals, "x").unwrap());
-    let with = |change: &dyn Fn(&mut Vec<WorkerPointer>)| {
+    type Change<'a> = &'a dyn Fn(&mut Vec<WorkerPointer>);
+    let with = |change: Change<'_>| {
         let mut pointers = parts.to_vec();
         change(&mut pointers);
         let (none, options) = (Object::new(), AnnotationOptions::default());
@@ -195,7 +196,7 @@ fn a_coordinator_wants_every_record_once_from_shards_that_belong_together() {
             publish_annotation_shards(&root, &made, "set", "p", &pointers, &none, &options);
         result.map_err(|error| error.code())
     };
-    let cases: &[(&dyn Fn(&mut Vec<WorkerPointer>), &str)] = &[
+    let cases: &[(Change<'_>, &str)] = &[
         (&|p| drop(p.remove(1)), "sds/coverage"),
         (&|p| drop(p.remove(2)), "sds/coverage"),
         (&|p| p.clear(), "sds/coverage"),

@@ -18,6 +18,7 @@ mod kill;
 mod kit;
 mod payloads;
 mod publish;
+mod reading;
 mod refusals;
 mod sweep;
 mod vectors;

@@ -340,3 +340,114 @@ fn opening_reads_two_documents_and_containers_stay_open() {
     assert!(opened[0].as_str().starts_with("objects/metadata/"));
     assert_eq!(dataset.collections(), ["records"]);
 }
+
+/// A root whose operations fail once each for a reason that passes, or for one that stays.
+struct Flaky {
+    inner: MemoryRoot,
+    error: i32,
+    seen: std::sync::Mutex<std::collections::HashSet<String>>,
+}
+
+impl Flaky {
+    fn step(&self, action: &'static str, path: &RelPath) -> Result<(), packstone_io::IoError> {
+        let first = self.seen.lock().unwrap().insert(format!("{action} {path}"));
+        match first {
+            false => Ok(()),
+            true => {
+                let fault = std::io::Error::from_raw_os_error(self.error);
+                Err(packstone_io::IoError::os(action, path.as_str(), fault))
+            }
+        }
+    }
+}
+
+type Io<T> = Result<T, packstone_io::IoError>;
+
+impl Root for Flaky {
+    fn label(&self) -> String {
+        self.inner.label()
+    }
+    fn open(&self, path: &RelPath) -> Io<Arc<dyn packstone_io::ReadAt>> {
+        self.inner.open(path)
+    }
+    fn list(&self, folder: &RelPath) -> Io<Vec<packstone_io::Entry>> {
+        self.inner.list(folder)
+    }
+}
+
+macro_rules! flaky {
+    ($($name:ident($path:ident $(, $arg:ident: $type:ty)*) -> $out:ty;)*) => {$(
+        fn $name(&self, $path: &RelPath $(, $arg: $type)*) -> Io<$out> {
+            self.step(stringify!($name), $path)?;
+            self.inner.$name($path $(, $arg)*)
+        }
+    )*};
+}
+
+impl RootMut for Flaky {
+    flaky! {
+        create(path, content: &[u8]) -> ();
+        rename(path, to: &RelPath) -> ();
+        persist(path) -> ();
+        remove(path) -> ();
+    }
+    fn replace(&self, files: &[(RelPath, Vec<u8>)]) -> Io<()> {
+        self.step("replace", &files[0].0)?;
+        self.inner.replace(files)
+    }
+    fn draft(&self, path: &RelPath) -> Io<Box<dyn packstone_io::Draft>> {
+        self.inner.draft(path)
+    }
+    fn edit(&self, path: &RelPath) -> Io<Box<dyn packstone_io::Edit>> {
+        self.inner.edit(path)
+    }
+    fn exchange(&self, one: &RelPath, other: &RelPath) -> Io<()> {
+        self.inner.exchange(one, other)
+    }
+    fn journal(&self, path: &RelPath) -> Io<Box<dyn packstone_io::Journal>> {
+        self.inner.journal(path)
+    }
+    fn journal_is_held(&self, path: &RelPath) -> Io<bool> {
+        self.inner.journal_is_held(path)
+    }
+    fn create_folder(&self, path: &RelPath) -> Io<()> {
+        self.inner.create_folder(path)
+    }
+    fn remove_folder(&self, path: &RelPath) -> Io<()> {
+        self.inner.remove_folder(path)
+    }
+    fn lock(&self, patience: std::time::Duration) -> Io<Box<dyn Send>> {
+        self.inner.lock(patience)
+    }
+}
+
+#[test]
+fn faults_that_pass_are_tried_again_and_others_are_told_at_once() {
+    let retry = packstone::exec::Retry {
+        attempts: 40,
+        first: std::time::Duration::ZERO,
+        most: std::time::Duration::ZERO,
+    };
+    let run = |error: i32| {
+        let files = MemoryRoot::new();
+        let seen = std::sync::Mutex::default();
+        let root: Arc<dyn RootMut> = Arc::new(Flaky { inner: files.clone(), error, seen });
+        let mut shards = ShardOptions::default();
+        shards.retry = retry.clone();
+        let given = records(&["a", "b"]).into_iter().map(Ok);
+        let made = write_shard(root.as_ref(), given, "w", 0, &shards)?;
+        let mut options = PublishOptions::new("d", "s");
+        options.retry = retry.clone();
+        let dataset = publish(&root, &[made], &options, &Policy::default())?;
+        Ok::<_, Error>((files, dataset.len()))
+    };
+    // EIO, ESTALE; then ENOSPC, EACCES, EROFS.
+    for passing in [5, 116] {
+        let (files, records) = run(passing).map_err(|e| e.to_string()).unwrap();
+        assert_eq!(records, 2);
+        assert!(check(Arc::new(files), false).is_empty());
+    }
+    for staying in [28, 13, 30] {
+        assert!(run(staying).is_err(), "{staying}");
+    }
+}

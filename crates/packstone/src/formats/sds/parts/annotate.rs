@@ -36,6 +36,7 @@ use super::store::{Object, create_document, persist_folders};
 use super::text::pythonic_object;
 use super::write::failed;
 use crate::error::{Error, Place, Result};
+use crate::exec::Retry;
 
 /// How annotations are published.
 #[derive(Clone, Debug)]
@@ -48,12 +49,15 @@ pub struct AnnotationOptions {
     pub retries: u32,
     /// How long to wait for another publisher.
     pub patience: Duration,
+    /// How often to begin again after faults that pass.
+    pub retry: Retry,
 }
 
 impl Default for AnnotationOptions {
     fn default() -> Self {
         let patience = Duration::from_secs(60);
-        Self { records_per_shard: 10_000, publication_id: None, retries: 8, patience }
+        let (publication_id, retry) = (None, Retry::default());
+        Self { records_per_shard: 10_000, publication_id, retries: 8, patience, retry }
     }
 }
 
@@ -96,12 +100,17 @@ impl<'r> SetObject<'r> {
     }
 
     /// Gives it the name that `name` makes of its content.
-    fn finish(self, name: impl FnOnce(&str) -> String) -> Result<(ObjectReference, u64)> {
+    fn finish(
+        self,
+        retry: &Retry,
+        name: impl FnOnce(&str) -> String,
+    ) -> Result<(ObjectReference, u64)> {
         let path = name(&self.content.finish_hex());
         let path = RelPath::new(&path).unwrap_or_default();
-        let written = self.writer.finish().map_err(|error| failed(error, &path))?;
+        let mut written = self.writer.finish().map_err(|error| failed(error, &path))?;
         let records = written.records;
-        let (bytes, _) = written.out.publish(&path)?;
+        written.out.seal()?;
+        let (bytes, _) = retry.run(|| written.out.publish(&path))?;
         Ok((ObjectReference::new(path, bytes), records))
     }
 }
@@ -164,8 +173,9 @@ pub fn publish_annotations(
     let mut open: Option<SetObject<'_>> = None;
     let (mut ordinal, mut first) = (0u64, 0u64);
     let close = |object: SetObject<'_>, first: u64| -> Result<SetShard> {
-        let (object, record_count) =
-            object.finish(|content| annotation_path(name, &publication, first, content))?;
+        let (object, record_count) = object.finish(&options.retry, |content| {
+            annotation_path(name, &publication, first, content)
+        })?;
         Ok(SetShard { first_ordinal: first, record_count, object })
     };
     for annotation in annotations {
@@ -191,7 +201,8 @@ pub fn publish_annotations(
         let expected = format!("{} annotations, one a record", dataset.len());
         return Err(refused(codes::COVERAGE, &expected, ordinal));
     }
-    publish_set(root, &SetRoot { shards, ..set }, policy, options)
+    let set = SetRoot { shards, ..set };
+    options.retry.run(|| publish_set(root, &set, policy, options))
 }
 
 /// A set root without shards, checked as far as it goes.
@@ -349,10 +360,11 @@ pub fn write_annotation_shard(
     }
     let folder = format!("{}/objects", set_folder(name, publication_id));
     let folder = RelPath::new(&folder).unwrap_or_default();
+    let retry = Retry::default();
     let mut object = SetObject::start(root.as_ref(), &folder)?;
     annotations.iter().try_for_each(|annotation| object.push(annotation, policy))?;
-    let (object, _) =
-        object.finish(|content| worker_path(name, publication_id, logical_shard_id, content))?;
+    let (object, _) = object
+        .finish(&retry, |content| worker_path(name, publication_id, logical_shard_id, content))?;
     let own = WorkerPointer {
         name: name.clone(),
         publication_id: publication_id.clone(),
@@ -370,7 +382,7 @@ pub fn write_annotation_shard(
     let text = own.text();
     // What nobody could read back is not left behind.
     WorkerPointer::parse(text.as_bytes(), &policy.control, &mut Notes::silent(Place::file(&path)))?;
-    match create_document(root.as_ref(), &path, text.as_bytes()) {
+    match retry.run(|| create_document(root.as_ref(), &path, text.as_bytes())) {
         Ok(()) => {}
         Err(error) if error.code() == codes::COLLISION => {
             let readable: Arc<dyn Root> = Arc::clone(root) as _;
@@ -461,7 +473,8 @@ pub fn publish_annotation_shards(
         let expected = format!("shards that cover {} records", dataset.len());
         return Err(refused(codes::COVERAGE, &expected, format!("{next} covered")));
     }
-    publish_set(root, &SetRoot { shards: made, ..set }, policy, options)
+    let set = SetRoot { shards: made, ..set };
+    options.retry.run(|| publish_set(root, &set, policy, options))
 }
 
 fn check_pointer(pointer: &WorkerPointer, set: &SetRoot) -> Result<()> {

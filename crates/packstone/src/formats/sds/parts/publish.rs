@@ -25,6 +25,7 @@ use super::store::{create_document, persist_folders, same_document};
 use super::text::pythonic_object;
 use super::write::PublishedShard;
 use crate::error::{Error, Place, Result};
+use crate::exec::Retry;
 
 /// Shard entries of a page; the original's default.
 pub const SHARDS_PER_PAGE: u64 = 10_000;
@@ -46,6 +47,8 @@ pub struct PublishOptions {
     pub shards_per_page: u64,
     /// Open every object and compare its count.
     pub verify_counts: bool,
+    /// How often to begin again after faults that pass.
+    pub retry: Retry,
 }
 
 impl PublishOptions {
@@ -58,6 +61,7 @@ impl PublishOptions {
             expected_work_ids: None,
             shards_per_page: SHARDS_PER_PAGE,
             verify_counts: false,
+            retry: Retry::default(),
         }
     }
 
@@ -124,13 +128,22 @@ pub fn publish(
     options.check(policy)?;
     let shards = winners(shards);
     check_work(&shards, options)?;
-    for shard in &shards {
+    options.retry.run(|| publish_once(root, &shards, options, policy))
+}
+
+fn publish_once(
+    root: &Arc<dyn RootMut>,
+    shards: &[&PublishedShard],
+    options: &PublishOptions,
+    policy: &Policy,
+) -> Result<SdsDataset> {
+    for shard in shards {
         for object in [&shard.data, &shard.metadata] {
             check_object(root.as_ref(), object, shard.record_count, options.verify_counts)?;
         }
     }
     let mut next = 0u64;
-    let entries = shards.into_iter().map(|shard| {
+    let entries = shards.iter().map(|shard| {
         let first_ordinal = next;
         next = next.saturating_add(shard.record_count);
         ShardEntry {

@@ -108,16 +108,25 @@ impl<'r> Object<'r> {
         Ok(())
     }
 
-    /// Gives the object its name, in a folder that is made; returns its size, and whether it is new.
+    /// Puts all of the object on the disk.
     ///
     /// # Errors
-    /// `shard_conflict` where an object with other bytes is there; I/O faults.
-    pub fn publish(mut self, path: &RelPath) -> Result<(u64, bool)> {
+    /// I/O faults.
+    pub fn seal(&mut self) -> Result<()> {
         self.push()?;
         if let Some(draft) = self.draft.take() {
             draft.publish()?;
             self.made = true;
         }
+        Ok(())
+    }
+
+    /// Gives the sealed object its name, in a folder that is made; returns its size, and whether it is new. After a
+    /// failure it can be tried again.
+    ///
+    /// # Errors
+    /// `shard_conflict` where an object with other bytes is there; I/O faults.
+    pub fn publish(&mut self, path: &RelPath) -> Result<(u64, bool)> {
         if let Some(folder) = path.parent() {
             self.root.create_folder(&folder)?;
         }

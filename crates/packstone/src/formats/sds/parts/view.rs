@@ -124,7 +124,7 @@ pub fn publish_view(
             record_indices: Some(entry.index(offset).into_iter().collect()),
         });
     }
-    let view = publish_entries(root, &entries, &options, policy, &open)?;
+    let view = options.retry.run(|| publish_entries(root, &entries, &options, policy, &open))?;
     copy_annotations(root, source, &view, ordinals)?;
     let readable: Arc<dyn Root> = Arc::clone(root) as _;
     SdsDataset::open_with(readable, &open)

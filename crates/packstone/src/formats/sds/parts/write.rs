@@ -13,6 +13,7 @@ use super::record::{Record, exceeded};
 use super::reference::ObjectReference;
 use super::store::Object;
 use crate::error::{Error, Place, Result};
+use crate::exec::Retry;
 
 /// How shards are written.
 #[derive(Clone, Debug)]
@@ -26,13 +27,16 @@ pub struct ShardOptions {
     pub max_bytes: Option<u64>,
     /// How containers are written. Anything but the default is not the layout, though readers take it.
     pub container: WriterOptions,
+    /// How often to try again to give an object its name after faults that pass.
+    pub retry: Retry,
 }
 
 impl Default for ShardOptions {
     fn default() -> Self {
         // The text is one of its grammar; a test sees to it.
         let container = WRITER_OPTIONS.parse().unwrap_or_default();
-        Self { policy: Policy::default(), max_records: None, max_bytes: None, container }
+        let (policy, retry) = (Policy::default(), Retry::default());
+        Self { policy, max_records: None, max_bytes: None, container, retry }
     }
 }
 
@@ -139,12 +143,16 @@ impl<'r> ShardWriter<'r> {
         if let Some(limit) = self.options.max_bytes.filter(|limit| found > *limit) {
             return Err(exceeded("bytes in an object", limit, found));
         }
-        let (data_bytes, first) = data.out.publish(&data_path)?;
-        let (rows_bytes, second) = rows.out.publish(&rows_path)?;
+        let (count, retry) = (data.records, &self.options.retry);
+        let (mut data, mut rows) = (data.out, rows.out);
+        data.seal()?;
+        rows.seal()?;
+        let (data_bytes, first) = retry.run(|| data.publish(&data_path))?;
+        let (rows_bytes, second) = retry.run(|| rows.publish(&rows_path))?;
         Ok(PublishedShard {
             work_id: self.work_id,
             attempt: self.attempt,
-            record_count: data.records,
+            record_count: count,
             data: ObjectReference::new(data_path, data_bytes),
             metadata: ObjectReference::new(rows_path, rows_bytes),
             created: first && second,
