@@ -141,17 +141,23 @@ impl ArrowFile {
         for (number, field) in self.fields.iter().enumerate() {
             let mut column = Column::empty(field.kind);
             for batch in &self.batches {
-                if let Some(values) = self.values(number, batch) {
-                    column.extend(&values.into())?;
-                    continue;
-                }
-                for row in batch.first..batch.first.saturating_add(batch.rows) {
-                    column.push(self.cell(number, row)?)?;
+                match self.values(number, batch) {
+                    Some(values) if column.is_empty() => column = values.into(),
+                    Some(values) => column.extend(&values.into())?,
+                    None => self.cells(number, batch, &mut column)?,
                 }
             }
             columns.push((field.name.clone(), column));
         }
         Ok(Table::new(columns)?)
+    }
+
+    /// Appends the values of a column in a batch, one by one.
+    fn cells(&self, number: usize, batch: &Batch, column: &mut Column) -> Result<(), ArrowError> {
+        for row in batch.first..batch.first.saturating_add(batch.rows) {
+            column.push(self.cell(number, row)?)?;
+        }
+        Ok(())
     }
 
     /// The values of a column in a batch where they can be had at once.
