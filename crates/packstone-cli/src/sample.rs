@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use packstone::json::{Object, Style, Value, write_to};
+use packstone::json::{Object, Style, Value, write, write_to};
 use packstone::model::{Sample, Schema, about_fields};
 use packstone::ops::{Decoded, Scan};
 use packstone_container::digest;
@@ -98,7 +98,7 @@ struct Spelled {
 
 impl Spelled {
     fn new(of: Arc<Object>) -> Self {
-        let text = |object: &Object| Value::Object(object.clone()).to_string();
+        let text = |object: &Object| write(&Value::Object(object.clone()), &Style::LINES);
         match about_fields(&of) {
             Some((rest, fields)) => Self { text: text(&rest), of, fields },
             None => Self { text: text(&of), of, fields: Object::new() },
@@ -127,7 +127,8 @@ impl Lines {
     /// Spells what is the same in all lines of a shard.
     fn spell_fields(&mut self) {
         let fields = &self.schema.fields;
-        self.names = fields.iter().map(|f| Value::from(f.key.to_string()).to_string()).collect();
+        let names = self.schema.names();
+        self.names = names.iter().map(|name| Value::from(name.as_str()).to_string()).collect();
         let heads = fields.iter().zip(&self.names).map(|(field, name)| {
             let dtype = Value::from(field.dtype.name().as_ref());
             let start = format!("{name}:{{\"dtype\":{dtype},\"shape\":");
@@ -193,7 +194,7 @@ impl Lines {
                 line.push_str(if place == 0 { "" } else { "," });
                 line.push_str(name);
                 line.push(':');
-                write_to(line, &value.to_json(), &Style::COMPACT);
+                write_to(line, &value.to_json(), &Style::LINES);
             }
             line.push('}');
         }

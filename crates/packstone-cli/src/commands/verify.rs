@@ -53,7 +53,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let mut report = report.unwrap_or_default();
     // Each may be whole and yet not go with the others.
     if args.addresses.len() > 1 && report.count(Severity::Error) == 0 {
-        report.findings.extend(address::open_all(&args.addresses).err().map(Finding::from));
+        match address::open_all(&args.addresses) {
+            // Datasets that are never read as one are a request that makes no sense, and no fault of theirs.
+            Err(error) if error.code().starts_with("format/") => return Err(error.into()),
+            other => report.findings.extend(other.err().map(Finding::from)),
+        }
     }
     if let Some(recorded) = recorded {
         let how = DigestOptions { threads: options.threads, limits: options.audit.limits };
