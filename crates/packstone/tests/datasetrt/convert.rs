@@ -1,5 +1,6 @@
 //! To DatasetRT, from it and within: what is read back has the content digest of what was given.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use packstone::format::{Dataset, Format};
@@ -13,11 +14,13 @@ use packstone::ops::{
 };
 use packstone::{Error, Limits, MemoryRoot, RelPath, Root, RootMut};
 use packstone_container::json;
+use packstone_container::json::{Object, ReadOptions};
 use packstone_container::safetensors::SafeTensors;
 use packstone_io::Buf;
 use packstone_testkit::{Case, good_cases};
 
 use crate::kit;
+use crate::made::Made;
 
 fn run(
     source: &Arc<dyn Dataset>,
@@ -86,6 +89,63 @@ fn every_sedpack_case_comes_back_from_a_cache() {
     // A dataset without any sample is none here.
     assert_eq!(refused, ["fb_empty datasetrt/no_samples"; 2]);
     assert_eq!(kept, good_cases("sedpack").len() * 2 - 2);
+}
+
+/// What is known of the first source, with the order of its members.
+fn origin(dataset: &dyn Dataset) -> Value {
+    dataset.info().carried.as_ref().unwrap().get("source").unwrap().clone()
+}
+
+#[test]
+fn what_a_source_says_about_itself_stays_word_for_word() {
+    let mut as_text = 0;
+    let cases = good_cases("sedpack").into_iter().chain(good_cases("tensordict"));
+    let inside = |case: Case| {
+        let below = std::fs::read_dir(&case.data).into_iter().flatten();
+        let below: Vec<PathBuf> = below.map(|entry| entry.unwrap().path()).collect();
+        std::iter::once(case.data).chain(below)
+    };
+    for path in cases.flat_map(inside) {
+        let place = path.display().to_string();
+        let Ok(source) = packstone::open(&path) else { continue };
+        let Ok((root, _)) = run(&source, &DatasetRt, json!({})) else { continue };
+        let stored: Arc<dyn Root> = Arc::new(root.clone());
+        let stored = DatasetRt.open(stored, &Limits::default()).unwrap();
+        let mut want = Object::new();
+        want.insert("format", source.info().format);
+        want.insert("native", source.info().native.clone());
+        assert!(origin(stored.as_ref()) == Value::Object(want), "{place}");
+        for (path, bytes) in root.files().iter().filter(|(path, _)| path.name() == "manifest.json")
+        {
+            let manifest = json::read(bytes, &ReadOptions::default()).expect(path.as_str()).value;
+            let carried = manifest.get("packstone").unwrap().get("carried").unwrap();
+            as_text += usize::from(carried.as_str().is_some());
+        }
+    }
+    assert!(as_text > 0, "no case has what the original would refuse");
+}
+
+#[test]
+fn a_cache_alone_is_called_what_a_cache_can_be_called() {
+    for case in good_cases("datasetrt") {
+        for path in kit::paths(&case) {
+            let root = kit::roots(&case, std::slice::from_ref(&path)).remove(0);
+            let Ok(source) = DatasetRt.open(root, &Limits::default()) else { continue };
+            let (_, report) = run(&source, &DatasetRt, json!({}))
+                .unwrap_or_else(|e| panic!("{} {path:?}: {e}", case.name));
+            assert!(report.digests.iter().all(|proof| proof.level == Some(Level::Full)));
+        }
+    }
+    for (name, want) in [("made", "made"), ("", "cache"), ("a/b", "cache"), ("tmp", "cache")] {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("cache");
+        Made::of(&[b"x"]).write(&folder);
+        let path = folder.join("manifest.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"made\"", &format!("{name:?}"))).unwrap();
+        let dataset = DatasetRt.open(kit::local(&folder), &Limits::default()).unwrap();
+        assert_eq!(dataset.collections(), [want]);
+    }
 }
 
 #[test]

@@ -53,6 +53,10 @@ fn ids_are_unsigned_integers_of_64_bits() {
     assert_eq!(code(&old), "ok");
 }
 
+fn nested(levels: usize) -> String {
+    "[".repeat(levels) + &"]".repeat(levels)
+}
+
 #[test]
 fn only_strict_json_of_one_object_is_read() {
     for (text, want) in [
@@ -64,6 +68,13 @@ fn only_strict_json_of_one_object_is_read() {
         (base().replacen('{', "{\"x\": {\"\\udc00\": 1},", 1), MANIFEST_NOT_JSON),
         (base().replacen('{', "{\"x\": NaN,", 1), MANIFEST_NOT_JSON),
         (base().replacen('{', "{// no\n", 1), MANIFEST_NOT_JSON),
+        // The original's reader ends at doubles and at so many levels, in members that nobody knows as well.
+        (base().replacen('{', "{\"x\": [-1e999],", 1), MANIFEST_NOT_JSON),
+        (base().replacen("\"name\"", "\"name\": \"\\ud800\", \"name\"", 1), MANIFEST_NOT_JSON),
+        (base().replacen('{', &format!("{{\"x\": 1{},", "0".repeat(309)), 1), MANIFEST_NOT_JSON),
+        (base().replacen('{', &format!("{{\"x\": 1{},", "0".repeat(300)), 1), "ok"),
+        (base().replacen('{', &format!("{{\"x\": {},", nested(127)), 1), MANIFEST_NOT_JSON),
+        (base().replacen('{', &format!("{{\"x\": {},", nested(126)), 1), "ok"),
         (format!("{}\n\n ", base()), "ok"),
         (base().replacen('{', "{\"sample_count\": 1,", 1), MANIFEST_DUPLICATE_KEY),
         (base().replacen('{', "{\"x\": 1, \"x\": 2,", 1), MANIFEST_DUPLICATE_KEY),
@@ -100,7 +111,7 @@ fn members_have_their_shape() {
         ("\"ratio\": 1.0", "\"ratio\": 0", "ok"),
         ("\"ratio\": 1.0", "\"ratio\": -7", "ok"),
         ("\"ratio\": 1.0", "\"ratio\": \"1\"", MANIFEST_INVALID),
-        ("\"ratio\": 1.0", "\"ratio\": 1e999", MANIFEST_INVALID),
+        ("\"ratio\": 1.0", "\"ratio\": 1e999", MANIFEST_NOT_JSON),
         ("\"sample_count\": 1", "\"sample_count\": 1.0", MANIFEST_INVALID),
         ("\"source_name\": \"made\"", "\"source_name\": \"any/thing\\n\"", "ok"),
         ("\"source_name\": \"made\"", "\"source_name\": 7", MANIFEST_INVALID),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use packstone::exec::Progress;
 use packstone::format::{Collection, ReadContext};
@@ -384,7 +384,12 @@ fn a_killed_migration_leaves_whole_manifests() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(60 + turn * turn * 7 % 90));
+        // A while after its first replacement, however long a busy machine takes to start it.
+        let start = Instant::now();
+        while manifest(&paths[0]) != due(NAMES[0]) && start.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        std::thread::sleep(Duration::from_millis(turn * turn * 7 % 30));
         child.kill().unwrap();
         child.wait().unwrap();
         // Each manifest is one of the two, whole; the list opens, or ids of both kinds meet in it.

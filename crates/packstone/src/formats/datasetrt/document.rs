@@ -13,11 +13,12 @@
 //! members that packstone does not know survive an edit, at any depth, and so does the spelling of numbers. Known
 //! difference: the original loses unknown members inside of the entries when it migrates, and rounds floats.
 
+pub mod original;
 mod parse;
 mod text;
 
 use packstone_container::Limits;
-use packstone_container::json::{Number, Object};
+use packstone_container::json::{self, Number, Object, ReadOptions, Style, Value};
 use packstone_io::RelPath;
 
 use super::schema::ColumnSpec;
@@ -101,6 +102,14 @@ pub struct ManifestV3 {
     pub cache_id: u64,
     /// What it says.
     pub contents: Contents,
+}
+
+/// True where a manifest can have this value, so many levels deep, and the original still reads the manifest.
+pub fn holds(value: &Value, levels: usize) -> bool {
+    let text = json::write(value, &Style::PYTHON);
+    let nested = format!("{}{text}{}", "[".repeat(levels), "]".repeat(levels));
+    json::read(text.as_bytes(), &ReadOptions::default()).is_ok()
+        && original::refuses(&nested, original::MANIFEST).is_none()
 }
 
 /// A manifest.

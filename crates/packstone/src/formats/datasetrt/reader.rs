@@ -24,6 +24,7 @@ use super::parts::joint::Joint;
 use super::parts::maps::Maps;
 use super::parts::selected::save;
 use super::parts::site::Site;
+use super::parts::stage::check_name;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, Dataset, Info, Selected};
 use crate::model::Schema;
@@ -181,10 +182,11 @@ fn first_descriptor(root: &Arc<dyn Root>, names: &[String], limits: &Limits) -> 
     first.and_then(|folder| read(folder).ok()).unwrap_or_default()
 }
 
+/// What the manifest calls a cache, unless no cache can be written under that name; then its folder's name.
 fn collection_name(cache: &Cache) -> String {
     match cache.manifest.contents().source_name.as_str() {
-        "" => cache.site.folder_name(),
-        name => name.to_owned(),
+        name if check_name(name).is_ok() => name.to_owned(),
+        _ => cache.site.folder_name(),
     }
 }
 

@@ -7,6 +7,7 @@ use packstone_io::{Kind, RelPath};
 use super::super::codes;
 use super::super::layout::VERSIONS;
 use super::super::schema::{ColumnSpec, ValueKind};
+use super::original;
 use super::{Algo, Contents, Manifest, ManifestV2, ManifestV3, ShardEntry};
 use crate::error::{Error, Place, Result};
 use crate::model::{Finding, Severity};
@@ -45,6 +46,11 @@ fn read(bytes: &[u8], place: &Place, limits: &Limits, notes: &mut Vec<Finding>) 
     let options = ReadOptions::default().with_limits(*limits);
     let document = json::read(bytes, &options)
         .map_err(|e| not_json(place.clone().at(e.offset as u64), e.to_string()))?;
+    // It is UTF-8, or it had not been read.
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    if let Some((at, why)) = original::refuses(text, original::MANIFEST) {
+        return Err(not_json(place.clone().at(at as u64), why));
+    }
     let Value::Object(members) = &document.value else {
         let message = format!("expected an object, found {} at line 1", document.value.kind());
         return Err(not_json(place.clone().at(0), message));
@@ -68,24 +74,7 @@ fn read(bytes: &[u8], place: &Place, limits: &Limits, notes: &mut Vec<Finding>) 
         let place = place.clone();
         return Err(Error::new(Kind::Invalid, codes::MANIFEST_DUPLICATE_KEY, place, message));
     }
-    if let Some(path) = unpaired(At::root(&document.value)) {
-        let message = "expected Unicode text, found an unpaired surrogate".to_owned();
-        return Err(not_json(place.clone().json(path), message));
-    }
     Ok(document.value)
-}
-
-/// Where a text or name is no Unicode, which the original refuses.
-fn unpaired(at: At<'_>) -> Option<String> {
-    match at.value() {
-        Value::Wide(_) => Some(at.path()),
-        Value::Array(_) => at.items().ok()?.find_map(unpaired),
-        Value::Object(_) => match at.entries() {
-            Ok(mut entries) => entries.find_map(|(_, at)| unpaired(at)),
-            Err(error) => Some(error.path().to_owned()),
-        },
-        _ => None,
-    }
 }
 
 struct Reader<'a> {

@@ -2,6 +2,7 @@
 
 use packstone_container::json::{self, Object, Style, Value};
 
+use super::super::layout::EXTENSION;
 use super::{Contents, KNOWN, Manifest, ShardEntry};
 
 pub(super) fn manifest(manifest: &Manifest) -> String {
@@ -24,7 +25,9 @@ pub(super) fn manifest(manifest: &Manifest) -> String {
         .collect();
     extensions.sort_by_key(|(key, _)| *key);
     for (key, value) in extensions {
-        out.insert(key.clone(), sorted(value));
+        // The original knows no order of members; what packstone keeps for other formats may have one.
+        let own = key.as_str() == Some(EXTENSION);
+        out.insert(key.clone(), if own { value.clone() } else { sorted(value) });
     }
     json::write(&Value::Object(out), &Style::PYDANTIC)
 }

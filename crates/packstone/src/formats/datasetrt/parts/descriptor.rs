@@ -12,11 +12,13 @@
 //!
 //! A field is the whole payload (`"payload": true`), a tensor of a SafeTensors payload, or a metadata column. Metadata of
 //! samples that no columns can hold are JSON text in a column of their own. Without this member a sample is its payload.
+//! `carried` and the `metadata` of fields are JSON text where the original would refuse a manifest with such values in it.
 
-use packstone_container::json::{At, Object, ShapeError, Value};
+use packstone_container::json::{self, At, Object, ReadOptions, ShapeError, Style, Value};
 use packstone_io::Kind;
 
 use super::super::codes;
+use super::super::document::holds;
 use super::super::layout::EXTENSION;
 use super::super::schema::{ColumnSpec, ValueKind};
 use super::joint::PAYLOAD;
@@ -98,10 +100,7 @@ impl Descriptor {
             Some(name) => Some(name.str()?.to_owned()),
             None => None,
         };
-        let carried = match at.optional("carried")? {
-            Some(carried) => Some(carried.object()?.clone()),
-            None => None,
-        };
+        let carried = at.optional("carried")?.map(kept).transpose()?;
         Ok(Self { fields, metadata_column, carried })
     }
 
@@ -165,7 +164,7 @@ impl Descriptor {
             out.insert("metadata_column", name.as_str());
         }
         if let Some(carried) = &self.carried {
-            out.insert("carried", carried.clone());
+            out.insert("carried", keep(carried, 2));
         }
         Value::Object(out)
     }
@@ -202,9 +201,29 @@ fn line(stored: &StoredField) -> Value {
         FieldPlace::Column(name) => out.insert("column", name.as_str()),
     };
     if !field.metadata.is_empty() {
-        out.insert("metadata", field.metadata.clone());
+        out.insert("metadata", keep(&field.metadata, 4));
     }
     Value::Object(out)
+}
+
+/// An object so many levels deep in the manifest; as text where the original would refuse it or packstone's own writer of
+/// manifests would change it: numbers that are not finite or beyond doubles, half characters, deep nesting.
+fn keep(object: &Object, levels: usize) -> Value {
+    let value = Value::Object(object.clone());
+    match holds(&value, levels) {
+        true => value,
+        false => json::write(&value, &Style::PYTHON).into(),
+    }
+}
+
+/// What was kept.
+fn kept(at: At<'_>) -> Result<Object, ShapeError> {
+    let Value::String(text) = at.value() else { return at.object().cloned() };
+    let options = ReadOptions::default().with_nan(true);
+    match json::read(text.as_bytes(), &options).map(|document| document.value) {
+        Ok(Value::Object(object)) => Ok(object),
+        _ => Err(at.unexpected("an object, or one as JSON text")),
+    }
 }
 
 fn stored(at: At<'_>) -> Result<StoredField, ShapeError> {
@@ -227,7 +246,7 @@ fn stored(at: At<'_>) -> Result<StoredField, ShapeError> {
         return Err(at.unexpected("a field whose values fit 64 bits"));
     }
     if let Some(metadata) = at.optional("metadata")? {
-        field.metadata = metadata.object()?.clone();
+        field.metadata = kept(metadata)?;
     }
     let place = match (at.optional("tensor")?, at.optional("column")?) {
         (Some(name), None) => FieldPlace::Tensor(name.str()?.to_owned()),
@@ -285,6 +304,31 @@ mod tests {
         let plain = Descriptor::of(&Object::new(), &[], &Place::default()).unwrap();
         assert!(plain.is_plain() && !example().is_plain());
         assert_eq!(read(plain.to_value()), Ok(plain));
+    }
+
+    #[test]
+    fn what_the_original_refuses_is_kept_as_text() {
+        let deep = "[".repeat(125) + &"]".repeat(125);
+        for (text, as_text) in [
+            (r#"{"b": 1, "a": {"y": [1.50, "é"], "x": null}}"#, false),
+            (r#"{"a": [NaN, -Infinity]}"#, true),
+            (r#"{"a": 1e999}"#, true),
+            (r#"{"a": "\ud800", "\udc00": 1}"#, true),
+            (&format!(r#"{{"a": {deep}}}"#), true),
+        ] {
+            let options = ReadOptions::default().with_nan(true);
+            let value = json::read(text.as_bytes(), &options).unwrap().value;
+            let mut descriptor = example();
+            descriptor.carried = value.as_object().cloned();
+            descriptor.fields[0].field.metadata = value.as_object().unwrap().clone();
+            let member = descriptor.to_value();
+            let carried = member.get("carried").unwrap();
+            assert_eq!(carried.as_str().is_some(), as_text, "{text}");
+            assert_eq!(read(member).unwrap(), descriptor, "{text}");
+        }
+        let mut member = example().to_value();
+        member.as_object_mut().unwrap().insert("carried", "[1]");
+        assert!(read(member).unwrap_err().contains("an object"));
     }
 
     #[test]

@@ -15,7 +15,13 @@ pub fn peer_reads(text: &str) -> Option<f64> {
         None => (false, text),
     };
     let (digits, exponent) = match text.split_once(['e', 'E']) {
-        Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+        Some((digits, exponent)) => match exponent.parse::<i32>() {
+            Ok(exponent) => (digits, exponent),
+            Err(_) if exponent.starts_with('-') || digits.bytes().all(|b| b"0.".contains(&b)) => {
+                ("0", 0)
+            }
+            Err(_) => return None,
+        },
         None => (text, 0),
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));

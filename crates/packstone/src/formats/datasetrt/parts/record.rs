@@ -6,7 +6,7 @@
 //!
 //! The copy must say what the row of `metadata.arrow` says. Nearly always it is spelled as the original spells it; then
 //! comparing bytes is enough. Else it is parsed: order, white space, escapes and spelling of numbers are free, of members
-//! with one name the last counts, `-0.0` equals `0.0`, and `null` stands for any float that is not finite.
+//! with one name the last counts if all are values, `-0.0` equals `0.0`, and `null` stands for any float that is not finite.
 
 use std::ops::Range;
 
@@ -16,6 +16,7 @@ use packstone_container::json::{self, Object, ReadOptions, Value};
 use packstone_io::Kind;
 
 use super::super::codes;
+use super::super::document::original;
 use super::super::layout::ENVELOPE;
 use super::super::schema::{ColumnSpec, ValueKind};
 use super::float;
@@ -125,12 +126,20 @@ pub fn parse(
     let fail =
         |code, place: Place, message: String| Err(Error::new(Kind::Corrupt, code, place, message));
     let document = match json::read(text, &ReadOptions::default().with_limits(*limits)) {
-        Ok(document) => document.value,
+        Ok(document) => document,
         Err(error) => {
             let message = format!("metadata of the record: {error}");
             return fail(codes::ENVELOPE_NOT_JSON, place.clone(), message);
         }
     };
+    // Of what is given twice, the original reads the replaced values, too.
+    if !document.notes.is_empty()
+        && let Some((_, message)) =
+            original::refuses(std::str::from_utf8(text).unwrap_or_default(), original::RECORD)
+    {
+        return fail(codes::ENVELOPE_NOT_JSON, place.clone(), message);
+    }
+    let document = document.value;
     let Value::Object(object) = document else {
         let message = format!("expected metadata in an object, found {}", document.kind());
         return fail(codes::ENVELOPE_NOT_JSON, place.clone(), message);
@@ -314,6 +323,24 @@ mod tests {
             r#"{"i":7,"b":true,"f":0.0000001,"i":-3,"s\"":"é\n"}"#,
         ] {
             assert_eq!(check(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn replaced_values_are_read_too() {
+        let base = r#"{"b":true,"f":1e-7,"i":-3,"s\"":"é\n"}"#;
+        for (value, good) in [
+            ("1", true),
+            ("\"null [\"", true),
+            ("null", false),
+            ("[]", false),
+            ("{}", false),
+            ("1e999", false),
+            ("\"\\ud800\"", false),
+        ] {
+            let text = base.replacen('{', &format!("{{\"f\":{value},"), 1);
+            let want = if good { Ok(()) } else { Err(codes::ENVELOPE_NOT_JSON) };
+            assert_eq!(check(&text), want, "{text}");
         }
     }
 
