@@ -398,6 +398,13 @@ impl RootMut for Flaky {
     fn draft(&self, path: &RelPath) -> Io<Box<dyn packstone_io::Draft>> {
         self.inner.draft(path)
     }
+    fn scratch(&self) -> Io<Box<dyn packstone_io::Scratch>> {
+        self.inner.scratch()
+    }
+    fn persist_all(&self) -> Io<()> {
+        self.step("persist_all", &RelPath::root())?;
+        self.inner.persist_all()
+    }
     fn edit(&self, path: &RelPath) -> Io<Box<dyn packstone_io::Edit>> {
         self.inner.edit(path)
     }
