@@ -402,6 +402,7 @@ impl RootMut for Flaky {
         self.inner.scratch()
     }
     fn persist_all(&self) -> Io<()> {
+        self.step("persist_all", &RelPath::root())?;
         self.inner.persist_all()
     }
     fn edit(&self, path: &RelPath) -> Io<Box<dyn packstone_io::Edit>> {
