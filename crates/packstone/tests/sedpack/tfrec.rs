@@ -208,7 +208,7 @@ fn a_short_run_that_stands_for_many_values_ends_at_the_limit() {
     let start = std::time::Instant::now();
     let error = kit::read_with(root, false, limits).unwrap_err();
     assert_eq!((error.code(), error.kind()), (codes::TFRECORD_INVALID, Kind::Limit));
-    assert!(start.elapsed().as_secs() < 2);
+    assert!(start.elapsed().as_secs() < 30);
 }
 
 #[test]
