@@ -188,7 +188,9 @@ def _stacks() -> TensorDict:
 
 
 def _lazy() -> TensorDict:
-    members = [TensorDict({"v": _numbers(torch.float32, 3, i + 1), "n": str(i)}, [3]) for i in range(12)]
+    members = [
+        TensorDict({"v": _numbers(torch.float32, 3, i + 1), "n": str(i)}, [3]) for i in range(12)
+    ]
     other = [
         TensorDict({"a": torch.ones(2), "only here": torch.zeros(1)}, []),
         TensorDict({"a": torch.zeros(2)}, []),
@@ -199,7 +201,8 @@ def _lazy() -> TensorDict:
 
 
 def _sub() -> TensorDict:
-    base = TensorDict({"a": _numbers(torch.int32, 4, 3, 2), "n": TensorDict({"b": _numbers(torch.int8, 4, 3)}, [4, 3])}, [4, 3])
+    inner = TensorDict({"b": _numbers(torch.int8, 4, 3)}, [4, 3])
+    base = TensorDict({"a": _numbers(torch.int32, 4, 3, 2), "n": inner}, [4, 3])
     tree = TensorDict({}, [])
     for name, index in {
         "integer": 1,
@@ -229,7 +232,8 @@ def _views() -> TensorDict:
         tree["unsqueeze"] = base().unsqueeze(1)
         tree["squeeze"] = base().squeeze(1)
         tree["chain"] = base().squeeze(1).permute(1, 0)
-        tree["stack"] = lazy_stack([TensorDict({"a": torch.ones(2)}, [2]) for _ in range(3)]).permute(1, 0)
+        members = [TensorDict({"a": torch.ones(2)}, [2]) for _ in range(3)]
+        tree["stack"] = lazy_stack(members).permute(1, 0)
     return tree
 
 

@@ -64,7 +64,7 @@ def test_archives_are_those_of_the_library(name: str, compression: str, tmp_path
     with zipfile.ZipFile(ours) as mine, zipfile.ZipFile(theirs) as other:
         assert mine.testzip() is None
         if compression == "deflate":
-            # Another encoder of the same level: the streams differ by a few bytes, nothing else does.
+            # Another encoder of the same level: the streams differ by a few bytes, only they do.
             assert list(map(told, mine.infolist())) == list(map(told, other.infolist()))
         else:
             assert undated(ours.read_bytes(), mine) == undated(theirs.read_bytes(), other)
@@ -128,7 +128,8 @@ def test_sedpack_goes_into_tensordict_and_comes_back(
     # The first example has empty bytes, which the library stores in fb as one zero byte.
     examples = make_examples(schema, 10, seed=3)[1:]
     items = [
-        sedpack_real.Item(v, "train" if i % 3 else "test", {"n": i // 3}) for i, v in enumerate(examples)
+        sedpack_real.Item(v, "train" if i % 3 else "test", {"n": i // 3})
+        for i, v in enumerate(examples)
     ]
     sedpack_real.fill(sedpack_real.create(source, schema, shard_type=shard_type), items)
     packstone.to_tensordict(source, there)
@@ -167,7 +168,8 @@ def test_samples_without_values_load(tmp_path: Path) -> None:
     source, there = tmp_path / "source", tmp_path / "there"
     schema = [("text", "str", ()), ("data", "bytes", ()), ("x", "float32", (2,))]
     values = {"text": "only", "data": b"", "x": np.zeros(2, np.float32)}
-    sedpack_real.fill(sedpack_real.create(source, schema, shard_type="npz"), [sedpack_real.Item(values, "train")])
+    made = sedpack_real.create(source, schema, shard_type="npz")
+    sedpack_real.fill(made, [sedpack_real.Item(values, "train")])
     packstone.to_tensordict(source, there)
     tree = real.load(there)["train"]
     assert tree["text"] == ["only"] or tree.get("text").tolist() == ["only"]
