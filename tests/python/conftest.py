@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "sedpack"
 GOLDEN_CASES = sorted(path.parent.name for path in GOLDEN.glob("*/expected.json"))
 BAD_CASES = sorted(path.parent.name for path in GOLDEN.glob("bad/*/expected_error.json"))
+CACHES = ROOT / "tests" / "golden" / "datasetrt"
 
 #: Reasons for which a test may be skipped, word for word. Each needs a comment saying why.
 ALLOWED_SKIPS: frozenset[str] = frozenset()

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,29 @@ def unpack(source: Path, target: Path) -> Result:
 def refresh(archive: Path) -> Result:
     """Brings the checksums of an archive up to date."""
     return run("refresh", archive)
+
+
+def to_datasetrt(source: Path, target: Path, *options: str, expect: int = CLEAN) -> Result:
+    """Converts to a folder of new DatasetRT caches."""
+    words = [word for option in options for word in ("--option", option)]
+    return run("convert", source, target, "--to", "datasetrt", *words, expect=expect)
+
+
+def caches(paths: Sequence[Path], *options: str) -> list[dict[str, Any]]:
+    """The samples of DatasetRT caches that are read as one dataset, one line each."""
+    return run("dump", *paths, *options).of_type("sample")
+
+
+def select(paths: Sequence[Path], condition: str, *options: str) -> list[dict[str, Any]]:
+    """The samples whose metadata meet a condition, one line each."""
+    lines = run("select", *paths, "--where", condition, *options, "--json")
+    return lines.of_type("selected")
+
+
+def migrate(paths: Sequence[Path], *options: str) -> list[tuple[str, int, str]]:
+    """Migrates the manifests of DatasetRT caches: path, id and status of each."""
+    lines = run("migrate", *paths, "--to", "3", *options, "--json").of_type("manifest")
+    return [(line["path"], line["cache_id"], line["status"]) for line in lines]
 
 
 def inspect(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ use packstone::{Error, Kind};
 
 use crate::commands::{
     bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man, merge,
-    pack, refresh, repair, unpack, verify,
+    migrate, pack, refresh, repair, select, unpack, verify,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::hints;
@@ -36,9 +36,11 @@ enum Command {
     Inspect(inspect::Args),
     Head(head::Args),
     Dump(dump::Args),
+    Select(select::Args),
     Verify(verify::Args),
     Convert(convert::Args),
     Merge(merge::Args),
+    Migrate(migrate::Args),
     Repair(repair::Args),
     Pack(pack::Args),
     Unpack(unpack::Args),
@@ -83,9 +85,11 @@ fn command(command: &Command, out: &mut Out) -> Outcome {
         Command::Inspect(args) => inspect::run(args, out),
         Command::Head(args) => head::run(args, out),
         Command::Dump(args) => dump::run(args, out),
+        Command::Select(args) => select::run(args, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Convert(args) => convert::run(args, out),
         Command::Merge(args) => merge::run(args, out),
+        Command::Migrate(args) => migrate::run(args, out),
         Command::Repair(args) => repair::run(args, out),
         Command::Pack(args) => pack::run(args, out),
         Command::Unpack(args) => unpack::run(args, out),

@@ -97,7 +97,7 @@ impl Out {
     /// Writes one JSON line.
     pub(crate) fn json(&mut self, value: &Value) -> Result<(), Failure> {
         self.line.clear();
-        write_to(&mut self.line, value, &Style::COMPACT);
+        write_to(&mut self.line, value, &Style::LINES);
         self.line.push('\n');
         let line =
             if self.terminal { sanitize::escape_json(&self.line) } else { (&self.line).into() };

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use packstone::json::{Object, Style, Value, write_to};
-use packstone::model::{Sample, Schema};
+use packstone::json::{Object, Style, Value, write, write_to};
+use packstone::model::{Sample, Schema, about_fields};
 use packstone::ops::{Decoded, Scan};
 use packstone_container::digest;
 
@@ -78,39 +78,74 @@ pub(crate) fn project(
 pub(crate) struct Lines {
     line: String,
     head: String,
+    /// The fields of the last shard.
+    schema: Schema,
     names: Vec<String>,
     fields: Vec<String>,
     varying: Vec<bool>,
     values: bool,
-    metadata: (Arc<Object>, String),
+    metadata: Spelled,
+}
+
+/// The metadata of the last sample; shards share those of their samples.
+struct Spelled {
+    of: Arc<Object>,
+    /// What is said about the sample.
+    text: String,
+    /// What is said about its fields.
+    fields: Object,
+}
+
+impl Spelled {
+    fn new(of: Arc<Object>) -> Self {
+        let text = |object: &Object| write(&Value::Object(object.clone()), &Style::LINES);
+        match about_fields(&of) {
+            Some((rest, fields)) => Self { text: text(&rest), of, fields },
+            None => Self { text: text(&of), of, fields: Object::new() },
+        }
+    }
 }
 
 impl Lines {
     /// Lines for a collection with these fields, with or without the values.
     pub(crate) fn new(collection: &str, schema: &Schema, values: bool) -> Self {
         let name = Value::from(collection);
-        let names: Vec<_> =
-            schema.fields.iter().map(|f| Value::from(f.key.to_string()).to_string()).collect();
-        let fields = schema.fields.iter().zip(&names).map(|(field, name)| {
+        let mut lines = Self {
+            line: String::new(),
+            head: format!("{{\"type\":\"sample\",\"collection\":{name},\"index\":"),
+            schema: schema.clone(),
+            fields: Vec::new(),
+            varying: Vec::new(),
+            names: Vec::new(),
+            values,
+            metadata: Spelled::new(Arc::default()),
+        };
+        lines.spell_fields();
+        lines
+    }
+
+    /// Spells what is the same in all lines of a shard.
+    fn spell_fields(&mut self) {
+        let fields = &self.schema.fields;
+        let names = self.schema.names();
+        self.names = names.iter().map(|name| Value::from(name.as_str()).to_string()).collect();
+        let heads = fields.iter().zip(&self.names).map(|(field, name)| {
             let dtype = Value::from(field.dtype.name().as_ref());
             let start = format!("{name}:{{\"dtype\":{dtype},\"shape\":");
             // Where shapes vary, each line spells its own.
             let shape = Value::from(field.shape.as_slice());
             if field.varying { start } else { format!("{start}{shape},\"nbytes\":") }
         });
-        Self {
-            line: String::new(),
-            head: format!("{{\"type\":\"sample\",\"collection\":{name},\"index\":"),
-            fields: fields.collect(),
-            varying: schema.fields.iter().map(|field| field.varying).collect(),
-            names,
-            values,
-            metadata: (Arc::default(), "{}".to_owned()),
-        }
+        self.fields = heads.collect();
+        self.varying = fields.iter().map(|field| field.varying).collect();
     }
 
     /// Writes the lines of a shard.
     pub(crate) fn write(&mut self, shard: &Shard, out: &mut Out) -> Outcome<()> {
+        if *shard.schema() != self.schema {
+            self.schema = shard.schema().clone();
+            self.spell_fields();
+        }
         let path = Value::from(shard.decoded.shard.path.as_str()).to_string();
         for (index, sample, hashes) in shard.samples() {
             self.line.clear();
@@ -121,7 +156,12 @@ impl Lines {
     }
 
     fn spell(&mut self, index: u64, path: &str, sample: Sample<'_>, hashes: &[[u8; 32]]) {
-        let Self { line, head, names, fields, varying, values, metadata } = self;
+        let Self { line, head, schema, names, fields, varying, values, metadata } = self;
+        match sample.metadata() {
+            Some(object) if Arc::ptr_eq(&metadata.of, object) => {}
+            Some(object) => *metadata = Spelled::new(Arc::clone(object)),
+            None => *metadata = Spelled::new(Arc::default()),
+        }
         // Writing to a string does not fail.
         let _ = write!(line, "{head}{index},\"shard\":{path},");
         for (key, value) in sample.identity().into_iter().flat_map(Object::iter) {
@@ -137,27 +177,24 @@ impl Lines {
             }
             let _ = write!(line, "{},\"sha256\":\"", value.bytes.len());
             push_hex(line, hash);
-            line.push_str("\"}");
+            line.push('"');
+            let name = schema.fields.get(place).map(|field| field.key.to_string());
+            let said = name.filter(|_| !metadata.fields.is_empty());
+            let said = said.and_then(|name| metadata.fields.get(&name)?.as_object());
+            for (key, value) in said.into_iter().flat_map(Object::iter) {
+                let _ = write!(line, ",{}:{value}", Value::from(key.to_string()));
+            }
+            line.push('}');
         }
         line.push_str("},\"metadata\":");
-        match sample.metadata() {
-            Some(object) => {
-                // Shards share the metadata of their samples.
-                if !Arc::ptr_eq(&metadata.0, object) {
-                    let text = Value::Object(object.as_ref().clone()).to_string();
-                    *metadata = (Arc::clone(object), text);
-                }
-                line.push_str(&metadata.1);
-            }
-            None => line.push_str("{}"),
-        }
+        line.push_str(&metadata.text);
         if *values {
             line.push_str(",\"values\":{");
             for (place, (name, value)) in names.iter().zip(sample.values()).enumerate() {
                 line.push_str(if place == 0 { "" } else { "," });
                 line.push_str(name);
                 line.push(':');
-                write_to(line, &value.to_json(), &Style::COMPACT);
+                write_to(line, &value.to_json(), &Style::LINES);
             }
             line.push('}');
         }

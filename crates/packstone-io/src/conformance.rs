@@ -16,6 +16,7 @@ pub fn check(root: &dyn RootMut) {
     let path = |text: &str| RelPath::new(text).unwrap();
     let file = path("a/b/file");
     assert_eq!(root.read(&file).unwrap_err().kind(), Kind::NotFound);
+    root.persist(&RelPath::root()).unwrap();
     root.create_folder(&path("a/b")).unwrap();
     root.create_folder(&path("a/b")).unwrap();
     root.create(&file, b"one").unwrap();
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn a_root_that_fails_fails_within_files_too() {
         let file = RelPath::new("f").unwrap();
-        for good in 0..9 {
+        for good in 0..10 {
             let root = FaultyRoot::new(MemoryRoot::new(), good);
             let write = || {
                 let mut draft = root.draft(&file)?;
@@ -166,7 +167,7 @@ mod tests {
                 edit.sync()?;
                 root.scratch()?.write(b"d")
             };
-            assert_eq!(write().is_ok(), good > 7, "{good}");
+            assert_eq!(write().is_ok(), good > 8, "{good}");
             assert_eq!(root.read(&file).is_ok(), good > 2, "{good}");
         }
     }

@@ -168,7 +168,8 @@ impl RootMut for MemoryRoot {
     }
 
     fn persist(&self, path: &RelPath) -> Result<(), IoError> {
-        let known = self.map().keys().any(|file| file.starts_with(path));
+        // The root itself is there, also without a file.
+        let known = path.is_root() || self.map().keys().any(|file| file.starts_with(path));
         known.then_some(()).ok_or_else(|| missing("sync", path))
     }
 

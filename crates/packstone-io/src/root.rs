@@ -121,6 +121,14 @@ pub trait Root: Send + Sync {
     /// `NotFound`, `Denied` (leaves the root), `Invalid` (not a regular file), `Io`.
     fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError>;
 
+    /// Opens a file as [`Root::open`] does, for formats that allow no symbolic links: not even one that stays below.
+    ///
+    /// # Errors
+    /// As for [`Root::open`], and `Denied` for a link on the way or in the place of the file.
+    fn open_unlinked(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
+        self.open(path)
+    }
+
     /// The whole content of a file.
     ///
     /// # Errors

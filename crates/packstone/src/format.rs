@@ -10,7 +10,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::model::{Batch, Fidelity, Finding, Holds, Outline, Schema};
+use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema};
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -36,6 +36,11 @@ pub trait Format: Sync {
     /// # Errors
     /// I/O faults.
     fn recognizes(&self, root: &dyn Root) -> Result<bool>;
+
+    /// True where samples of one dataset may differ in their fields, so that a copy takes collections as they are.
+    fn mixes_fields(&self) -> bool {
+        false
+    }
 
     /// Opens a dataset; reads no more than its first control document.
     ///
@@ -108,6 +113,39 @@ pub trait Format: Sync {
     /// # Errors
     /// `Unsupported` where the format has nothing to mend.
     fn repair(&self, root: Arc<dyn RootMut>, options: &RepairOptions) -> Result<RepairReport>;
+
+    /// Opens a saved selection of samples, see [`Dataset::selection`]. `open` gives what lies at a path as the document
+    /// spells it.
+    ///
+    /// # Errors
+    /// `Unsupported` where the format has none; those of [`Format::open`]; `Conflict` where the dataset changed since.
+    fn open_selection(
+        &self,
+        _document: &[u8],
+        _open: &mut dyn FnMut(&str) -> Result<Arc<dyn Root>>,
+        _limits: &Limits,
+    ) -> Result<Arc<dyn Dataset>> {
+        Err(no_selections(self.id()))
+    }
+}
+
+/// What the document of a selection says it is, in its member `format`; the member `dataset` has the [id](Format::id).
+pub const SELECTION: &str = "packstone.view";
+
+/// The error of a format without saved selections.
+fn no_selections(format: &str) -> Error {
+    let message = format!("expected a format that keeps selections of samples, found {format}");
+    Error::new(Kind::Unsupported, "format/no_selections", Place::default(), message)
+}
+
+/// Samples to be kept as a selection.
+pub struct Selected<'s> {
+    /// Their collection.
+    pub collection: &'s str,
+    /// Their indices in it, in the order of the selection.
+    pub samples: &'s [u64],
+    /// How they were found.
+    pub condition: Option<&'s str>,
 }
 
 /// What a new dataset will hold.
@@ -173,6 +211,19 @@ pub trait Dataset: Send + Sync {
     /// # Errors
     /// `NotFound` with the names there are.
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>>;
+
+    /// The document of a selection of samples, from which [`Format::open_selection`] shows them alone. `spell` says how
+    /// the document spells the place that a root calls itself by.
+    ///
+    /// # Errors
+    /// `Unsupported` where the format has none; those of [`Dataset::collection`].
+    fn selection(
+        &self,
+        _selected: &Selected<'_>,
+        _spell: &dyn Fn(&str) -> Result<String>,
+    ) -> Result<String> {
+        Err(no_selections(self.info().format))
+    }
 }
 
 /// The leaves of a dataset, one after another.
@@ -211,6 +262,16 @@ pub trait Collection: Send + Sync {
     /// The fields of its samples.
     fn schema(&self) -> &Arc<Schema>;
 
+    /// The same samples under a schema that fixes the shapes of fields where all samples have the same one, for formats
+    /// that state shapes sample by sample. Reads what is said about all samples, and no values. `None` where the schema
+    /// says already what can be said.
+    ///
+    /// # Errors
+    /// Those of reading documents; also where samples differ in their fields.
+    fn settled(&self) -> Result<Option<Arc<dyn Collection>>> {
+        Ok(None)
+    }
+
     /// True where any sample has metadata.
     ///
     /// # Errors
@@ -222,6 +283,19 @@ pub trait Collection: Send + Sync {
             }
         }
         Ok(false)
+    }
+
+    /// What the format knows of all samples without reading them, where it keeps that apart.
+    ///
+    /// # Errors
+    /// Damage and I/O faults.
+    fn table(&self) -> Result<Option<SampleTable>> {
+        Ok(None)
+    }
+
+    /// The bytes that the samples of a shard take where they are stored, if that is less than its whole file.
+    fn stored_bytes(&self, _shard: &ShardRef) -> Option<u64> {
+        None
     }
 
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
@@ -263,6 +337,21 @@ pub trait Collection: Send + Sync {
         _context: &mut ReadContext,
     ) -> Result<Option<Batch>> {
         Ok(None)
+    }
+
+    /// The samples of a shard as runs of neighbours with the same fields, each with the part of the shard that it is: for
+    /// formats whose samples may differ in that. Elsewhere, and where all samples have the fields of the collection, one
+    /// run. `fields` stands for the names of these fields, as far as a run has them.
+    ///
+    /// # Errors
+    /// As for [`Collection::read`], but not for samples with other fields.
+    fn read_runs(
+        &self,
+        shard: &ShardRef,
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Vec<(ShardRef, Batch)>> {
+        Ok(vec![(shard.clone(), self.read(shard, fields, context)?)])
     }
 }
 

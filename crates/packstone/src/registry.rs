@@ -5,11 +5,12 @@ use packstone_io::{Kind, Root};
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
 use crate::formats::datasetrt::DatasetRt;
+use crate::formats::sds::Sds;
 use crate::formats::sedpack::Sedpack;
 use crate::formats::tensordict::TensorDict;
 
 /// All formats.
-pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict, &DatasetRt];
+pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict, &DatasetRt, &Sds];
 
 /// A format by its [id](Format::id).
 ///

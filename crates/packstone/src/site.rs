@@ -11,6 +11,10 @@ use crate::format::{Dataset, Format};
 use crate::ops::reopened;
 use crate::registry;
 
+mod selection;
+
+pub use selection::{save_selection, sources};
+
 /// A root for what is at `path`: a folder, or a file as a root that shows nothing else.
 ///
 /// # Errors
@@ -86,11 +90,22 @@ pub struct Opened {
     pub dataset: Arc<dyn Dataset>,
 }
 
-/// Opens what is at `paths` as one dataset, whatever its format.
+/// Opens what is at `paths` as one dataset, whatever its format; or, where the only one is a file with a selection of
+/// samples, these.
 ///
 /// # Errors
-/// `format/unrecognized`; `format/mixed` where several have different formats; those of [`Format::open_many`].
+/// `format/unrecognized`; `format/mixed` where several have different formats, or one is a selection; those of
+/// [`Format::open_many`] and [`Format::open_selection`].
 pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Opened> {
+    for path in paths {
+        let Some(saved) = selection::find(path, limits)? else { continue };
+        if paths.len() == 1 {
+            return saved.open(limits);
+        }
+        let message = "expected datasets alone, found a selection among several paths";
+        let place = Place::file(path.display());
+        return Err(Error::new(Kind::Invalid, "format/mixed", place, message));
+    }
     let mut roots: Vec<Arc<dyn Root>> = Vec::with_capacity(paths.len());
     let mut format: Option<&'static dyn Format> = None;
     for path in paths {

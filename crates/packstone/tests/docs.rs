@@ -113,8 +113,13 @@ fn every_row_says_kind_meaning_example_and_repair() {
 
 #[test]
 fn every_code_of_a_format_is_used() {
-    use packstone::formats::tensordict;
-    for (format, all) in [("sedpack", codes::ALL), ("tensordict", tensordict::codes::ALL)] {
+    use packstone::formats::{datasetrt, sds, tensordict};
+    for (format, all) in [
+        ("sedpack", codes::ALL),
+        ("tensordict", tensordict::codes::ALL),
+        ("datasetrt", datasetrt::codes::ALL),
+        ("sds", sds::codes::ALL),
+    ] {
         let mut texts = Vec::new();
         sources(&repository().join("crates/packstone/src/formats").join(format), &mut texts);
         let listed = texts.iter().find(|text| text.contains("macro_rules! codes")).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use packstone::error::Place;
-use packstone::json::Value;
+use packstone::json::{Style, Value, write};
 use packstone::ops::Scan;
 use packstone::{Error, Kind};
 
@@ -11,8 +11,9 @@ use crate::address::{self, Address, Opened};
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
 use crate::interrupt;
-use crate::output::Out;
+use crate::output::{Out, note};
 use crate::sample::{self, Lines};
+use crate::units;
 
 /// Print every sample as a line of JSON, with a SHA-256 of each value.
 #[derive(Debug, clap::Args)]
@@ -54,6 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         let end = args.limit.map_or(u64::MAX, |count| args.start.saturating_add(count));
         let scan = Scan::new(Arc::clone(&collection))
             .identities(true)
+            .runs(true)
             .threads(args.threads.count())
             .range(args.start..end)
             .verify(args.verify);
@@ -70,9 +72,16 @@ fn leaves(opened: &Opened, out: &mut Out) -> Outcome {
         let message = format!("expected a format of trees, found {id}, which has samples only");
         Error::new(Kind::Unsupported, "cli/usage", Place::default(), message)
     })?;
+    let mut unreadable = 0u64;
     for leaf in leaves {
         interrupt::check()?;
-        out.json_lines(&format!("{}\n", Value::Object(leaf?)))?;
+        let leaf = leaf?;
+        unreadable += u64::from(leaf.get("error").is_some());
+        out.json_lines(&format!("{}\n", write(&Value::Object(leaf), &Style::LINES)))?;
     }
-    Ok(Exit::Clean)
+    if unreadable > 0 {
+        out.flush()?;
+        note(format!("{} leaves or values could not be read", units::count(unreadable)));
+    }
+    Ok(Exit::found(unreadable > 0))
 }

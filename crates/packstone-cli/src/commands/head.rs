@@ -30,8 +30,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let opened = address::open_all(&args.addresses)?;
     for collection in opened.collections(&args.addresses, &[])? {
-        let scan =
-            Scan::new(Arc::clone(&collection)).identities(true).threads(0).range(0..args.limit);
+        let scan = Scan::new(Arc::clone(&collection))
+            .identities(true)
+            .runs(true)
+            .threads(0)
+            .range(0..args.limit);
         let (scan, schema) = sample::project(scan, collection.schema(), &args.field)?;
         if out.is_json() {
             let mut lines = Lines::new(collection.name(), &schema, true);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packstone::format::Collection;
 use packstone::json;
-use packstone::json::{Object, Value};
+use packstone::json::{Key, Object, Value};
 use packstone::model::{Outline, Schema};
 use packstone::{Result, Root};
 
@@ -44,11 +44,16 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     Ok(Exit::Clean)
 }
 
-/// The bytes of a collection's shard files.
+/// The bytes of a collection's shard files, or of what is its own in them.
 pub(crate) fn shard_bytes(root: &dyn Root, collection: &dyn Collection) -> Result<u64> {
     collection.shards(0).try_fold(0u64, |sum, shard| {
         interrupt::check()?;
-        Ok(sum.saturating_add(root.len(&shard?.path)?))
+        let shard = shard?;
+        let bytes = match collection.stored_bytes(&shard) {
+            Some(bytes) => bytes,
+            None => root.len(&shard.path)?,
+        };
+        Ok(sum.saturating_add(bytes))
     })
 }
 
@@ -182,31 +187,72 @@ fn print_outline(outline: &Outline, out: &mut Out) -> Outcome<()> {
     })
 }
 
-/// The format's own metadata: a section for each object, a line for each plain member; lists of objects and what is
-/// said of single collections are in the tables above.
+/// Rows of a list that are shown.
+const LISTED: usize = 12;
+
+/// The format's own metadata: plain members, then a section for each object and each list of objects. Lists deeper inside
+/// and what is said of single collections are in the tables above.
 fn print_native(native: &Object, collections: &[String], out: &mut Out) -> Outcome<()> {
+    let plain = native.iter().filter(|(_, value)| !matches!(value, Value::Object(_)));
+    let mut table = Table::headless();
+    print_members(plain, collections, &mut table, out);
+    table.print_with_gap(out)?;
     for (section, value) in native.iter() {
-        let mut table = Table::headless().indented();
-        let members: Vec<_> = match value {
-            Value::Object(members) => members.iter().collect(),
-            _ => vec![(section, value)],
-        };
-        for (name, value) in members {
-            let listed = collections.iter().any(|c| *name == **c);
-            let nested = value.as_array().is_some_and(|items| items.iter().any(is_container));
-            if listed || nested {
-                continue;
+        let mut table = match value {
+            Value::Object(members) => {
+                let mut table = Table::headless().indented();
+                print_members(members.iter(), collections, &mut table, out);
+                table
             }
-            let (name, text) = (name.to_string(), show::shorten(&value.to_string(), 100));
-            table.row([out.data(&name).into_owned(), out.data(&text).into_owned()]);
-        }
+            Value::Array(items) if items.iter().any(|item| item.as_object().is_some()) => {
+                list(items, out)
+            }
+            _ => continue,
+        };
         if !table.is_empty() {
             let section = section.to_string();
             out.line(out.paint(Paint::Bold, out.data(&section)))?;
+            if let Some(more) = value.as_array().and_then(|items| items.len().checked_sub(LISTED))
+                && more > 0
+            {
+                table.row([format!("… {more} more")]);
+            }
             table.print(out)?;
         }
     }
     Ok(())
+}
+
+/// A row for each member that says something plain.
+fn print_members<'o>(
+    members: impl Iterator<Item = (&'o Key, &'o Value)>,
+    collections: &[String],
+    table: &mut Table,
+    out: &Out,
+) {
+    for (name, value) in members {
+        let listed = collections.iter().any(|c| *name == **c);
+        let nested = value.as_array().is_some_and(|items| items.iter().any(is_container));
+        if !listed && !nested {
+            let (name, text) = (name.to_string(), show::shorten(&value.to_string(), 100));
+            table.row([out.data(&name).into_owned(), out.data(&text).into_owned()]);
+        }
+    }
+}
+
+/// A row for each of the first objects of a list.
+fn list(items: &[Value], out: &Out) -> Table {
+    let mut table = Table::headless().indented();
+    for object in items.iter().take(LISTED).filter_map(Value::as_object) {
+        table.row(object.iter().map(|(name, value)| {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                other => format!("{name} {other}"),
+            };
+            out.data(&show::shorten(&text, 48)).into_owned()
+        }));
+    }
+    table
 }
 
 fn is_container(value: &Value) -> bool {

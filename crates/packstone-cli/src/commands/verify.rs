@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let options = VerifyOptions { audit, threads: args.threads.count() };
     let bar = Bar::shared("verify");
     let mut report: Option<VerifyReport> = None;
-    for address in &args.addresses {
+    let addresses = expanded(&args.addresses)?;
+    for address in &addresses {
         let next = check(address, &options, &bar)?;
         report = Some(match report {
             Some(before) => before.joined(next),
@@ -52,7 +53,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let mut report = report.unwrap_or_default();
     // Each may be whole and yet not go with the others.
     if args.addresses.len() > 1 && report.count(Severity::Error) == 0 {
-        report.findings.extend(address::open_all(&args.addresses).err().map(Finding::from));
+        match address::open_all(&args.addresses) {
+            // Datasets that are never read as one are a request that makes no sense, and no fault of theirs.
+            Err(error) if error.code().starts_with("format/") => return Err(error.into()),
+            other => report.findings.extend(other.err().map(Finding::from)),
+        }
     }
     if let Some(recorded) = recorded {
         let how = DigestOptions { threads: options.threads, limits: options.audit.limits };
@@ -72,6 +77,14 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         tell(&report);
     }
     Ok(Exit::found(!report.is_clean()))
+}
+
+/// The addresses, with the data of a selection in place of the selection.
+fn expanded(addresses: &[Address]) -> packstone::Result<Vec<Address>> {
+    let [only] = addresses else { return Ok(addresses.to_vec()) };
+    let sources = site::sources(&only.whole()?.path, &Limits::default())?;
+    let data = |path| Address { path, collection: None };
+    Ok(sources.map_or_else(|| addresses.to_vec(), |paths| paths.into_iter().map(data).collect()))
 }
 
 /// The digests in a file.

@@ -17,7 +17,10 @@ fn every_type_and_member_is_documented() {
     let bad = golden("bad/tfrec_data_crc");
     let tree = golden_of("tensordict", "everything/data");
     let pickles = golden_of("tensordict", "non_tensor_pickle/data");
-    let calls: [&[&str]; 19] = [
+    let cache = golden_of("datasetrt", "v3_basic_none/data/basic_none_s1");
+    let view = folder.path().join("view.json");
+    let view = view.to_str().unwrap();
+    let calls: [&[&str]; 22] = [
         &["formats"],
         &["inspect", "--sizes", &good],
         &["dump", "--values", &good],
@@ -32,6 +35,9 @@ fn every_type_and_member_is_documented() {
         &["convert", &good, new, "--to", "sedpack", "--part", "w"],
         &["merge", new],
         &["repair", new],
+        &["select", &cache, "--save", view],
+        &["dump", view],
+        &["migrate", &cache, "--to", "3", "--dry-run"],
         &["pack", &tree, packed],
         &["unpack", packed, unpacked],
         &["refresh", packed],
@@ -68,8 +74,10 @@ fn every_type_and_member_is_documented() {
         "finding",
         "format",
         "leaf",
+        "manifest",
         "rate",
         "sample",
+        "selected",
         "summary",
         "value",
     ];

@@ -2,14 +2,16 @@
 
 use crate::support::{clean, run};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "formats",
     "inspect",
     "head",
     "dump",
+    "select",
     "verify",
     "convert",
     "merge",
+    "migrate",
     "repair",
     "digest",
     "diff",

@@ -1,6 +1,7 @@
 //! The program from outside: what it prints, and how it ends.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod caches;
 mod documented;
 mod failures;
 mod help;

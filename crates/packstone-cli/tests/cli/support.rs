@@ -94,7 +94,12 @@ pub(crate) fn golden_of(format: &str, path: &str) -> String {
 
 /// What must be read from a golden case.
 pub(crate) fn expected(case: &str) -> Value {
-    let path: PathBuf = golden_folder("sedpack").join(case).join("expected.json");
+    expected_of("sedpack", case)
+}
+
+/// What must be read from a golden case of a format.
+pub(crate) fn expected_of(format: &str, case: &str) -> Value {
+    let path: PathBuf = golden_folder(format).join(case).join("expected.json");
     let options = ReadOptions::default().with_nan(true);
     json::read(&std::fs::read(path).unwrap(), &options).unwrap().value
 }

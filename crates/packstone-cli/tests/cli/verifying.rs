@@ -100,7 +100,7 @@ fn several_datasets_need_a_format_that_reads_them_as_one() {
         refused.stderr
     );
     let found = run(["verify", &paths[0], &paths[1]]);
-    assert!(found.code == 1 && found.stdout.contains("[format/one_root]"), "{}", found.stdout);
+    assert!(found.code == 2 && found.stderr.contains("[format/one_root]"), "{}", found.stderr);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Where the values of a column lie in a file.
 
-use super::column::{Cell, ColumnKind};
+use super::bitmap::Bitmap;
+use super::column::{Cell, ColumnKind, Values};
 use super::read::Buffers;
+use super::texts::Texts;
 
 /// How the values of a column are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +127,48 @@ impl Place {
                 Cell::Utf8(self.text(bytes, end(row)?, end(row.checked_add(1)?)?)?)
             }
         })
+    }
+
+    /// All values of the batch at once, where there are no nulls and they lie as a table has them; `None` where they do
+    /// not, or where one of them is wrong, which [`cell`](Self::cell) tells.
+    pub(super) fn values(&self, bytes: &[u8], stored: Stored, rows: u64) -> Option<Values> {
+        let Stored::Plain(kind) = stored else { return None };
+        let rows = usize::try_from(rows).ok().filter(|_| self.nulls == 0)?;
+        Some(match kind {
+            ColumnKind::Bool => {
+                Values::Bool(Bitmap::from_lsb_bytes(bytes.get(self.values..)?, rows)?)
+            }
+            ColumnKind::Int64 => {
+                let numbers = self.numbers(bytes, rows)?.iter();
+                Values::Int64(numbers.map(|number| i64::from_le_bytes(*number)).collect())
+            }
+            ColumnKind::UInt64 => {
+                let numbers = self.numbers(bytes, rows)?.iter();
+                Values::UInt64(numbers.map(|number| u64::from_le_bytes(*number)).collect())
+            }
+            ColumnKind::Float64 => {
+                let numbers = self.numbers(bytes, rows)?.iter();
+                Values::Float64(numbers.map(|number| f64::from_le_bytes(*number)).collect())
+            }
+            ColumnKind::Utf8 => {
+                let ends = self.numbers(bytes, rows.checked_add(1).filter(|_| rows > 0)?)?;
+                let end = |end: &[u8; 4]| u64::try_from(i32::from_le_bytes(*end)).ok();
+                let (first, ends) = ends.split_first()?;
+                let (first, last) = (end(first)?, end(ends.last()?)?);
+                let (start, len) = self.texts;
+                let inside = first..last.min(len as u64);
+                let at = |end: u64| start.checked_add(usize::try_from(end).ok()?);
+                let text = bytes.get(at(inside.start)?..at(inside.end)?)?.to_vec();
+                let ends = ends.iter().map(|one| end(one)?.checked_sub(first));
+                let texts = Texts::new(ends.collect::<Option<_>>()?, text).ok()?;
+                Values::Utf8(texts)
+            }
+        })
+    }
+
+    /// The bytes of the first `count` numbers, or ends of texts.
+    fn numbers<'b, const N: usize>(&self, bytes: &'b [u8], count: usize) -> Option<&'b [[u8; N]]> {
+        bytes.get(self.values..)?.as_chunks::<N>().0.get(..count)
     }
 
     /// The bytes of the number in a row, or of the end of a text.

@@ -13,7 +13,7 @@
 
 use packstone_io::Buf;
 
-use super::column::{Cell, Column, ColumnKind};
+use super::column::{Cell, Column, ColumnKind, Values};
 use super::flat::{Elements, Flat};
 use super::place::{Batch, Place, Stored};
 use super::table::Table;
@@ -140,12 +140,29 @@ impl ArrowFile {
         let mut columns = Vec::new();
         for (number, field) in self.fields.iter().enumerate() {
             let mut column = Column::empty(field.kind);
-            for row in 0..self.rows {
-                column.push(self.cell(number, row)?)?;
+            for batch in &self.batches {
+                match self.values(number, batch) {
+                    Some(values) if column.is_empty() => column = values.into(),
+                    Some(values) => column.extend(&values.into())?,
+                    None => self.cells(number, batch, &mut column)?,
+                }
             }
             columns.push((field.name.clone(), column));
         }
         Ok(Table::new(columns)?)
+    }
+
+    /// Appends the values of a column in a batch, one by one.
+    fn cells(&self, number: usize, batch: &Batch, column: &mut Column) -> Result<(), ArrowError> {
+        for row in batch.first..batch.first.saturating_add(batch.rows) {
+            column.push(self.cell(number, row)?)?;
+        }
+        Ok(())
+    }
+
+    /// The values of a column in a batch where they can be had at once.
+    fn values(&self, column: usize, batch: &Batch) -> Option<Values> {
+        batch.columns.get(column)?.values(&self.bytes, *self.stored.get(column)?, batch.rows)
     }
 }
 

@@ -4,10 +4,10 @@
 //! as the originals' do, decode straight into the buffer; others are streamed through the library's window.
 
 use packstone_io::AlignedBuf;
-use zstd::zstd_safe::zstd_sys::{ZSTD_EndDirective as End, ZSTD_ErrorCode as Code};
+use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective as End;
 use zstd::zstd_safe::{
     CCtx, CParameter, DCtx, InBuffer, OutBuffer, ResetDirective, compress_bound,
-    find_frame_compressed_size, get_error_name, get_frame_content_size, is_error_kind,
+    find_frame_compressed_size, get_error_name, get_frame_content_size,
 };
 
 use super::member::{Content, Member, Members, Step, expect, pump, starts};
@@ -22,6 +22,23 @@ const SMALLEST_BLOCK: u64 = 4;
 const ROOM: usize = 4 << 10;
 pub(super) const LEVELS: (i32, i32) = (-131_072, 22);
 pub(super) const WINDOWS: (u32, u32) = (10, 31);
+
+/// Errors of the library that mean something here; their numbers never change.
+#[derive(Clone, Copy)]
+enum Fault {
+    WindowTooLarge = 16,
+    WrongDictionary = 32,
+    Memory = 64,
+    NoRoom = 70,
+    SourceSize = 72,
+}
+
+impl Fault {
+    /// Whether a result of the library is this error: its number, negated.
+    fn is(self, result: usize) -> bool {
+        result == (self as usize).wrapping_neg()
+    }
+}
 
 /// The decoding context, made when first needed.
 #[derive(Default)]
@@ -101,9 +118,7 @@ fn measure(src: &[u8], at: usize) -> Result<(usize, Option<u64>), CodecError> {
     expect(codec, src, at, &MAGIC)?;
     let rest = src.get(at..).unwrap_or_default();
     let len = find_frame_compressed_size(rest).map_err(|code| match code {
-        _ if is_error_kind(code, Code::ZSTD_error_srcSize_wrong) => {
-            CodecError::Truncated { codec, at, len: src.len() }
-        }
+        _ if Fault::SourceSize.is(code) => CodecError::Truncated { codec, at, len: src.len() },
         _ => failed(at, code),
     })?;
     let frame = rest.get(..len).unwrap_or_default();
@@ -143,9 +158,7 @@ pub(super) fn decode_one(
     let spare = out.split().1.get_mut(..room).unwrap_or_default();
     match context.decompress(spare, src) {
         Ok(len) => out.advance(len),
-        Err(code) if limited && is_error_kind(code, Code::ZSTD_error_dstSize_tooSmall) => {
-            Err(out.too_much())
-        }
+        Err(code) if limited && Fault::NoRoom.is(code) => Err(out.too_much()),
         Err(code) => Err(failed(0, code)),
     }
 }
@@ -195,12 +208,11 @@ fn streamed(
 
 fn failed(at: usize, code: usize) -> CodecError {
     let codec = Codec::Zstd;
-    let is = |kind| is_error_kind(code, kind);
-    if is(Code::ZSTD_error_memory_allocation) {
+    if Fault::Memory.is(code) {
         no_memory()
-    } else if is(Code::ZSTD_error_dictionary_wrong) {
+    } else if Fault::WrongDictionary.is(code) {
         CodecError::Unsupported { codec, at, what: "a dictionary" }
-    } else if is(Code::ZSTD_error_frameParameter_windowTooLarge) {
+    } else if Fault::WindowTooLarge.is(code) {
         CodecError::Unsupported { codec, at, what: "a window of more than 128 MiB" }
     } else {
         CodecError::Corrupt { codec, at, reason: get_error_name(code).to_ascii_lowercase() }

@@ -32,6 +32,8 @@ pub enum NonFinite {
     Token,
     /// Writes `null`, as pydantic and orjson.
     Null,
+    /// Writes the token as text: `"NaN"`.
+    Text,
 }
 
 impl Style {
@@ -48,6 +50,9 @@ impl Style {
         non_finite: NonFinite::Null,
         final_newline: false,
     };
+
+    /// For lines that programs read: JSON that loses nothing.
+    pub const LINES: Self = Self { non_finite: NonFinite::Text, ..Self::COMPACT };
 
     /// Python's `json.dumps` with its defaults.
     pub const PYTHON: Self = Self {
@@ -88,11 +93,15 @@ impl Writer<'_> {
             Value::Null => self.out.push_str("null"),
             Value::Bool(true) => self.out.push_str("true"),
             Value::Bool(false) => self.out.push_str("false"),
-            Value::Number(number)
-                if self.style.non_finite == NonFinite::Null && !number.is_standard() =>
-            {
-                self.out.push_str("null");
-            }
+            Value::Number(number) if !number.is_standard() => match self.style.non_finite {
+                NonFinite::Token => self.out.push_str(number.text()),
+                NonFinite::Null => self.out.push_str("null"),
+                NonFinite::Text => {
+                    self.out.push('"');
+                    self.out.push_str(number.text());
+                    self.out.push('"');
+                }
+            },
             Value::Number(number) => self.out.push_str(number.text()),
             Value::String(text) => {
                 self.out.push('"');

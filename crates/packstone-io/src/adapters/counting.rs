@@ -43,6 +43,11 @@ impl<R: Root> Root for CountingRoot<R> {
         self.inner.open(path)
     }
 
+    fn open_unlinked(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
+        self.note(path);
+        self.inner.open_unlinked(path)
+    }
+
     fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {
         self.note(folder);
         self.inner.list(folder)

@@ -58,6 +58,10 @@ impl<R: RootMut> Root for FaultyRoot<R> {
         self.inner.open(path)
     }
 
+    fn open_unlinked(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
+        self.inner.open_unlinked(path)
+    }
+
     fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {
         self.inner.list(folder)
     }

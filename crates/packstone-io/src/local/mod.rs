@@ -66,7 +66,8 @@ impl LocalRoot {
         Ok(Self::of(Folder::named(path)?, path))
     }
 
-    /// The folder in which the file at `path` really lies, the file's name there, and both as one absolute path.
+    /// The folder in which the file at `path` really lies, the file's name there, and both as one absolute path. No
+    /// descriptor is kept, as with [`LocalRoot::open_lean`].
     ///
     /// Links are followed, also out of any root: this is for the one operation that keeps a link and replaces what it
     /// leads to, on a path that its user named.
@@ -83,7 +84,7 @@ impl LocalRoot {
             let detail = "expected a file with a name of Unicode text";
             IoError::new(Kind::Invalid, "open", path.display().to_string(), detail)
         })?;
-        Ok((Self::open(folder)?, name, real.clone()))
+        Ok((Self::open_lean(folder)?, name, real.clone()))
     }
 
     fn of(folder: Folder, path: &Path) -> Self {
@@ -109,10 +110,14 @@ impl LocalRoot {
         self
     }
 
-    fn file(&self, path: &RelPath) -> Result<LocalFile, IoError> {
+    fn file(&self, path: &RelPath, links: Links) -> Result<LocalFile, IoError> {
         // Without NONBLOCK, a pipe with a dataset file's name would hang the reader.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let file = File::from(open::beneath(&*self.folder.handle()?, path, flags)?);
+        let folder = self.folder.handle()?;
+        let file = File::from(match links {
+            Links::Below => open::beneath(&folder, path, flags)?,
+            Links::None => open::unlinked(&folder, path, flags)?,
+        });
         let meta = file.metadata().map_err(|e| IoError::os("read", path.as_str(), e))?;
         if !meta.is_file() {
             return Err(IoError::new(Kind::Invalid, "read", path.as_str(), "not a regular file"));
@@ -122,13 +127,25 @@ impl LocalRoot {
     }
 }
 
+/// Which symbolic links may be on the way to a file.
+#[derive(Clone, Copy)]
+enum Links {
+    /// Those that do not lead out of the root.
+    Below,
+    None,
+}
+
 impl Root for LocalRoot {
     fn label(&self) -> String {
         self.label.display().to_string()
     }
 
     fn open(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
-        Ok(Arc::new(self.file(path)?))
+        Ok(Arc::new(self.file(path, Links::Below)?))
+    }
+
+    fn open_unlinked(&self, path: &RelPath) -> Result<Arc<dyn ReadAt>, IoError> {
+        Ok(Arc::new(self.file(path, Links::None)?))
     }
 
     fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {

@@ -10,17 +10,35 @@ use crate::path::RelPath;
 
 /// Opens `path` below `folder` with `flags`; nothing on the way may lead out of `folder`.
 pub(super) fn beneath(folder: &OwnedFd, path: &RelPath, flags: OFlags) -> Result<OwnedFd, IoError> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    resolved(folder, path, flags, resolve, "a link leads out of the folder")
+}
+
+/// The same where no link is allowed at all.
+pub(super) fn unlinked(
+    folder: &OwnedFd,
+    path: &RelPath,
+    flags: OFlags,
+) -> Result<OwnedFd, IoError> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    resolved(folder, path, flags, resolve, "a symbolic link, where none is allowed")
+}
+
+fn resolved(
+    folder: &OwnedFd,
+    path: &RelPath,
+    flags: OFlags,
+    resolve: ResolveFlags,
+    denied: &'static str,
+) -> Result<OwnedFd, IoError> {
     let text = if path.is_root() { "." } else { path.as_str() };
     let flags = flags | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let opened = match openat2(folder, text, flags, Mode::empty(), resolve) {
         Err(Errno::NOSYS | Errno::INVAL) => walk(folder, path, flags),
         other => other,
     };
     opened.map_err(|errno| match errno {
-        Errno::XDEV | Errno::LOOP => {
-            IoError::new(Kind::Denied, "open", path.as_str(), "a link leads out of the folder")
-        }
+        Errno::XDEV | Errno::LOOP => IoError::new(Kind::Denied, "open", path.as_str(), denied),
         errno => IoError::os("open", path.as_str(), errno.into()),
     })
 }
@@ -60,6 +78,9 @@ mod tests {
         let denied = beneath(&folder, &path("link"), OFlags::RDONLY).unwrap_err();
         assert_eq!(denied.kind(), Kind::Denied);
         assert!(beneath(&folder, &path("near"), OFlags::RDONLY).is_ok());
+        let denied = unlinked(&folder, &path("near"), OFlags::RDONLY).unwrap_err();
+        assert_eq!(denied.kind(), Kind::Denied);
+        assert!(unlinked(&folder, &path("plain"), OFlags::RDONLY).is_ok());
         assert_eq!(walk(&folder, &path("link"), OFlags::RDONLY).unwrap_err(), Errno::LOOP);
         assert!(walk(&folder, &path("plain"), OFlags::RDONLY).is_ok());
     }

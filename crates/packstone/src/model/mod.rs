@@ -1,5 +1,6 @@
 //! What a dataset is, whatever its format: typed fields, rows, batches, and what is said about them.
 
+mod about;
 mod batch;
 pub mod canonical;
 mod column;
@@ -8,9 +9,11 @@ mod fidelity;
 mod finding;
 mod holds;
 mod outline;
+pub mod sample_table;
 mod schema;
 mod value;
 
+pub use about::{ABOUT_FIELDS, about_fields, with_about_fields};
 pub use batch::{Batch, BatchBuilder, Sample};
 pub use column::Column;
 pub use dtype::{DType, TimeUnit};
@@ -18,5 +21,6 @@ pub use fidelity::{Fidelity, Loss};
 pub use finding::{Finding, Severity};
 pub use holds::Holds;
 pub use outline::Outline;
+pub use sample_table::SampleTable;
 pub use schema::{Field, Key, Schema};
 pub use value::ValueRef;

@@ -1,5 +1,6 @@
 //! What each sample holds: named, typed, shaped fields.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use packstone_container::json::{Object, Value};
@@ -131,12 +132,29 @@ impl Schema {
         Self { fields }
     }
 
-    /// The position of a field by its printed name (`a.b` for nested keys).
+    /// The printed names, each once: `a.b` for a nested key, or `["a","b"]` where another field is called `a.b`.
+    pub fn names(&self) -> Vec<String> {
+        let plain: Vec<String> = self.fields.iter().map(|field| field.key.to_string()).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        plain.iter().for_each(|name| *counts.entry(name).or_default() += 1);
+        let spell = |(field, name): (&Field, &String)| match field.key.parts() {
+            parts @ [_, _, ..] if counts.get(name.as_str()).is_some_and(|count| *count > 1) => {
+                parts.iter().map(String::as_str).collect::<Value>().to_string()
+            }
+            _ => name.clone(),
+        };
+        self.fields.iter().zip(&plain).map(spell).collect()
+    }
+
+    /// The position of a field by its [printed name](Self::names).
     pub fn position(&self, name: &str) -> Option<usize> {
-        self.fields.iter().position(|f| match f.key.parts() {
-            [only] => only == name,
-            _ => f.key.to_string() == name,
-        })
+        let is = |field: &Field| matches!(field.key.parts(), [only] if only == name);
+        let found = self.fields.iter().position(is);
+        let joined = |field: &Field| field.key.parts().len() != 1 && field.key.to_string() == name;
+        let found = found.or_else(|| self.fields.iter().position(joined));
+        // Only the names of nested keys that are not alone begin so.
+        let listed = || name.starts_with('[').then(|| self.names())?.iter().position(|n| n == name);
+        found.or_else(listed)
     }
 
     /// The positions of fields by their printed names.
@@ -146,8 +164,8 @@ impl Schema {
     pub fn positions(&self, names: &[impl AsRef<str>]) -> Result<Vec<usize>> {
         let position = |name: &str| {
             self.position(name).ok_or_else(|| {
-                let known: Vec<_> = self.fields.iter().map(|f| f.key.to_string()).collect();
-                let message = format!("expected a field of {}, found {name:?}", known.join(", "));
+                let known = self.names().join(", ");
+                let message = format!("expected a field of {known}, found {name:?}");
                 Error::new(Kind::NotFound, "model/unknown_field", Place::default(), message)
             })
         };
@@ -163,5 +181,24 @@ impl Schema {
     /// For JSON output.
     pub fn to_json(&self) -> Value {
         self.fields.iter().map(Field::to_json).collect::<Vec<_>>().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_has_a_name_of_its_own() {
+        let nested = |parts: &[&str]| {
+            let key = Key::nested(parts.iter().map(|part| (*part).to_owned()).collect());
+            Field::at(key, DType::Int8, [])
+        };
+        let schema = Schema::new(vec![nested(&["a.b"]), nested(&["a", "b"]), nested(&["a", "c"])]);
+        assert_eq!(schema.names(), ["a.b", r#"["a","b"]"#, "a.c"]);
+        for (place, name) in schema.names().iter().enumerate() {
+            assert_eq!(schema.position(name), Some(place));
+        }
+        assert_eq!(schema.position("b"), None);
     }
 }

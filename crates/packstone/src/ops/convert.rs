@@ -145,8 +145,16 @@ impl Job {
         let all = options.collections.is_empty();
         let whole = Some(stored).filter(|s| within && all && s.rewriter().is_some()).cloned();
         let source = stored.as_ref();
-        let collections = chosen(source, options)?;
-        let mut plan = wanted(source, &collections)?;
+        let mut collections = chosen(source, options)?;
+        if !within {
+            // Targets hold arrays of one shape better than arrays of any.
+            for collection in &mut collections {
+                if let Some(settled) = collection.settled()? {
+                    *collection = settled;
+                }
+            }
+        }
+        let mut plan = wanted(source, &collections, within && format.mixes_fields())?;
         let mut carry = None;
         if within {
             plan.source = Some((source.info().format.to_owned(), source.info().native.clone()));
@@ -169,11 +177,12 @@ impl Job {
     }
 }
 
-fn wanted(source: &dyn Dataset, collections: &[Arc<dyn Collection>]) -> Result<Plan> {
+fn wanted(source: &dyn Dataset, collections: &[Arc<dyn Collection>], mixed: bool) -> Result<Plan> {
     let mut plan = Plan { schema: Arc::clone(source.schema()), ..Plan::default() };
     if let Some(first) = collections.first() {
         plan.schema = Arc::clone(first.schema());
-        if let Some(other) = collections.iter().find(|c| c.schema() != first.schema()) {
+        let mut others = collections.iter().filter(|_| !mixed);
+        if let Some(other) = others.find(|c| c.schema() != first.schema()) {
             let message = format!(
                 "expected the fields of {:?} in all collections, found others in {:?}",
                 first.name(),
@@ -283,7 +292,10 @@ fn copy(
     let (name, len, proof) = (collection.name().to_owned(), collection.len(), options.proof);
     let mut tally = Tally::new(collection.as_ref());
     let mut samples = 0u64;
-    let scan = Scan::new(collection).threads(options.threads).limits(options.limits);
+    // Within a format, samples are written as they are, also with fields and names of their own.
+    let within = sink.encoder.is_none();
+    let scan = Scan::new(collection).runs(within).identities(within);
+    let scan = scan.threads(options.threads).limits(options.limits);
     let shards = scan.map_shards(move |shard| {
         let digests = if proof { Some(hash_shard(&shard)?) } else { None };
         Ok((shard, digests))

@@ -116,7 +116,7 @@ pub(super) fn digest_metered(
     meter: &mut Meter<'_>,
 ) -> Result<CollectionDigest> {
     let mut tally = Tally::new(collection.as_ref());
-    let scan = Scan::new(collection).threads(options.threads).limits(options.limits);
+    let scan = Scan::new(collection).runs(true).threads(options.threads).limits(options.limits);
     for hashed in scan.map_shards(|shard| Ok((hash_shard(&shard)?, shard.batch.value_bytes()))) {
         let (hashed, bytes) = hashed?;
         tally.add(&hashed);

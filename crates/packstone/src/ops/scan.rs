@@ -1,5 +1,6 @@
 //! Reading in order: shards decoded ahead on threads.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,6 +25,7 @@ pub struct Scan {
     fields: Option<Vec<usize>>,
     verify: bool,
     identities: bool,
+    runs: bool,
     limits: Limits,
     shuffle: Option<(u64, usize)>,
 }
@@ -33,9 +35,20 @@ impl Scan {
     pub fn new(collection: Arc<dyn Collection>) -> Self {
         let (threads, range) = (default_threads(), 0..collection.len());
         let limits = Limits::default();
-        let (fields, verify, identities, shuffle) = (None, false, false, None);
+        let (fields, verify, identities, runs, shuffle) = (None, false, false, false, None);
         let window = threads + 2;
-        Self { collection, threads, window, range, fields, verify, identities, limits, shuffle }
+        Self {
+            collection,
+            threads,
+            window,
+            range,
+            fields,
+            verify,
+            identities,
+            runs,
+            limits,
+            shuffle,
+        }
     }
 
     /// Decode on `threads` threads, holding at most `threads + 2` shards; 0 decodes where shards are taken.
@@ -74,6 +87,14 @@ impl Scan {
     #[must_use]
     pub fn identities(mut self, identities: bool) -> Self {
         self.identities = identities;
+        self
+    }
+
+    /// Take samples as they are where they differ in their fields: a shard may then come as several, each with fields of
+    /// its own, see [`Collection::read_runs`].
+    #[must_use]
+    pub fn runs(mut self, runs: bool) -> Self {
+        self.runs = runs;
         self
     }
 
@@ -137,17 +158,27 @@ impl Scan {
             let context = Mutex::new(context);
             let (collection, fields) = (Arc::clone(&self.collection), self.fields.clone());
             let (notes, work, range) = (Arc::clone(&notes), Arc::clone(&work), range.clone());
+            let runs = self.runs;
             move |shard: ShardRef| {
                 let mut context = context.lock().unwrap_or_else(PoisonError::into_inner);
-                let read = collection.read(&shard, fields.as_deref(), &mut context);
+                let fields = fields.as_deref();
+                let read = match runs {
+                    false => {
+                        collection.read(&shard, fields, &mut context).map(|b| vec![(shard, b)])
+                    }
+                    true => collection.read_runs(&shard, fields, &mut context),
+                };
                 notes.lock().unwrap_or_else(PoisonError::into_inner).append(&mut context.notes);
-                let batch = read?;
-                let rows = cut(&range, &shard, batch.rows());
-                work(Decoded { shard, batch, rows })
+                let decoded = read?.into_iter().map(|(shard, batch)| {
+                    let rows = cut(&range, &shard, batch.rows());
+                    work(Decoded { shard, batch, rows })
+                });
+                decoded.collect()
             }
         };
         let pipeline = Pipeline::new(self.threads, self.window, make);
-        Mapped { pipeline, listed: Some(listed), end: range.end, stop: None, notes }
+        let ready = VecDeque::new();
+        Mapped { pipeline, ready, listed: Some(listed), end: range.end, stop: None, notes }
     }
 
     /// Batches of `size` samples across shard borders; the last one may be short.
@@ -200,7 +231,9 @@ pub type Shards = Mapped<Decoded>;
 
 /// What was made of each shard, in order, see [`Scan::map_shards`].
 pub struct Mapped<T> {
-    pipeline: Pipeline<ShardRef, Result<T>>,
+    pipeline: Pipeline<ShardRef, Result<Vec<T>>>,
+    /// Runs of the last shard that was taken.
+    ready: VecDeque<T>,
     listed: Option<Listing>,
     /// Shards from this sample on are not asked for.
     end: u64,
@@ -253,10 +286,18 @@ impl<T: Send + 'static> Iterator for Mapped<T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.refill();
-        match self.pipeline.next_result() {
-            Some(result) => Some(result.and_then(|r| r)),
-            None => self.stop.take().map(Err),
+        loop {
+            if let Some(ready) = self.ready.pop_front() {
+                return Some(Ok(ready));
+            }
+            self.refill();
+            match self.pipeline.next_result() {
+                Some(result) => match result.and_then(|r| r) {
+                    Ok(runs) => self.ready.extend(runs),
+                    Err(error) => return Some(Err(error)),
+                },
+                None => return self.stop.take().map(Err),
+            }
         }
     }
 }

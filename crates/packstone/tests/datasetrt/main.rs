@@ -26,6 +26,7 @@ mod runtime;
 mod runtime_bundle;
 mod runtime_kit;
 mod runtime_reading;
+mod runtime_selected;
 #[path = "../sampling/golden.rs"]
 #[allow(dead_code, reason = "the tests of sampling use all of it")]
 mod sequences;

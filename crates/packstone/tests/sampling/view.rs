@@ -1,12 +1,10 @@
 //! Saved selections: written, read, refused.
 
-use std::path::Path;
-
 use packstone::Limits;
 use packstone::expr::Expr;
 use packstone::formats::datasetrt::codes;
 use packstone::formats::datasetrt::parts::table::Identity;
-use packstone::formats::datasetrt::parts::view::{CacheStamp, View, relative, resolve};
+use packstone::formats::datasetrt::parts::view::{CacheStamp, View};
 
 use crate::golden::one_cache;
 
@@ -179,20 +177,4 @@ fn huge_runs_take_no_memory() {
     assert_eq!(read.identity(u64::MAX - 1).unwrap().sample_id, u64::MAX - 1);
     let twice = text.replace("]]}", "],0]}");
     assert!(parse(&twice).unwrap_err().to_string().contains("fits 64 bits"));
-}
-
-#[test]
-fn paths_are_relative_where_they_can_be() {
-    for (folder, path, expected) in [
-        ("/data/views", "/data/caches/a", "../caches/a"),
-        ("/data", "/data/a", "a"),
-        ("/data/a", "/data/a", "."),
-        ("/data/a/b/c", "/data", "../../.."),
-        ("/home/x", "/data/a", "/data/a"),
-        ("/", "/data/a", "/data/a"),
-    ] {
-        assert_eq!(relative(Path::new(folder), Path::new(path)).unwrap(), expected, "{folder}");
-        assert_eq!(resolve(Path::new(folder), expected), Path::new(path), "{folder}");
-    }
-    assert_eq!(resolve(Path::new("/a"), "../../../b/./c"), Path::new("/b/c"));
 }

@@ -21,6 +21,7 @@ mod sweep;
 mod write_archive;
 mod write_golden;
 mod write_grow;
+mod write_kill;
 mod write_kit;
 mod write_samples;
 mod write_save;

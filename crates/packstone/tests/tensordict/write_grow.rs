@@ -1,146 +1,26 @@
-//! Trees that change: rows overwritten by several processes, rows appended, writers killed.
-//!
-//! The processes are this test program itself, started again with a folder in its environment.
+//! Trees that change: rows overwritten, rows and entries appended; what is refused, and what a fault leaves.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use packstone::format::{Format, Plan, RepairOptions};
+use packstone::format::{Format, RepairOptions};
 use packstone::formats::tensordict::options::SaveOptions;
+use packstone::formats::tensordict::parts::add::add;
 use packstone::formats::tensordict::parts::append::{APPENDING, append};
 use packstone::formats::tensordict::parts::edit::LeafEdit;
 use packstone::formats::tensordict::parts::node::{Bytes, Node};
 use packstone::formats::tensordict::parts::preallocate::{preallocate, room};
 use packstone::formats::tensordict::parts::save::save;
 use packstone::formats::tensordict::{TensorDict, codes};
-use packstone::model::{Batch, Column, DType, Field, Key, Schema, Severity};
-use packstone::{Error, Kind, Limits, LocalRoot, MemoryRoot, RelPath, Root, RootMut, site};
+use packstone::model::{DType, Field, Key, Schema, Severity};
+use packstone::{Limits, LocalRoot, MemoryRoot, RelPath, RootMut, site};
 use packstone_io::{Buf, FaultyRoot, SoleFile};
 use packstone_testkit::golden_folder;
 
 use crate::kit::{load, verdict};
 use crate::write_kit::{
-    Content, below, content, dict, leaf, leaf_of, local, memory, nested, path, value, values,
+    below, content, dict, files_of, grown, leaf, leaf_of, local, memory, nested, path, value,
+    values,
 };
-
-/// What a started process is to do, and where.
-const JOB: &str = "PACKSTONE_TEST_TENSORDICT_JOB";
-const FOLDER: &str = "PACKSTONE_TEST_TENSORDICT_FOLDER";
-
-/// Rows of a preallocated leaf, and bytes of each.
-const ROWS: u64 = 64;
-const WIDTH: u64 = 4096;
-const PROCESSES: u64 = 4;
-
-#[test]
-fn works_as_it_is_told() {
-    let Ok(job) = std::env::var(JOB) else { return };
-    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
-    match job.split_once(' ').unwrap() {
-        ("fill", number) => fill(&folder, number.parse().unwrap()),
-        ("append", _) => loop {
-            let root: Arc<dyn RootMut> = Arc::new(LocalRoot::open(&folder).unwrap());
-            append(&root, &[], &grown(5), &Limits::default()).unwrap();
-        },
-        ("save", _) => {
-            for n in 0.. {
-                let root: Arc<dyn RootMut> = Arc::new(LocalRoot::open(&folder).unwrap());
-                let options = SaveOptions::default().with_replace(true);
-                save(&root, &path("x"), &numbered(n), &options).unwrap();
-            }
-        }
-        ("write", _) => {
-            let root = site::target(&folder.join("out"), &TensorDict).unwrap();
-            let schema = Arc::new(Schema::new(vec![Field::new("x", DType::UInt8, [1000])]));
-            let plan = Plan {
-                schema: Arc::clone(&schema),
-                collections: vec![("train".to_owned(), None)],
-                ..Plan::default()
-            };
-            let mut writer = TensorDict.create(root, &plan, &Default::default()).unwrap();
-            loop {
-                let column = Column::dense(Buf::from(vec![7; 1_000_000]), 1000, 1000).unwrap();
-                let batch = Batch::new(Arc::clone(&schema), 1000, vec![column]).unwrap();
-                if let Err(error) = writer.write("train", &batch) {
-                    drop(writer);
-                    eprintln!("failed: {error}");
-                    std::process::exit(77);
-                }
-            }
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-fn start(job: &str, folder: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "write_grow::works_as_it_is_told", "--nocapture"])
-        .env(JOB, job)
-        .env(FOLDER, folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-fn row(n: u64) -> Vec<u8> {
-    (0..WIDTH).map(|i| (n * 31 + i) as u8).collect()
-}
-
-/// Fills every fourth row of what was preallocated: rows of different processes are neighbours.
-fn fill(folder: &Path, number: u64) {
-    for (file, key) in [("x", "folder"), ("x.tdz", "archive")] {
-        let root = site::root(&folder.join(file)).unwrap();
-        let edit = LeafEdit::open(&root, &["n", key], &Limits::default()).unwrap();
-        for n in (number..ROWS).step_by(PROCESSES as usize) {
-            edit.write_rows(n, &row(n)).unwrap();
-        }
-        edit.finish().unwrap();
-    }
-}
-
-#[test]
-fn processes_fill_what_was_preallocated_at_once() {
-    let temp = tempfile::tempdir().unwrap();
-    for (file, key) in [("x", "folder"), ("x.tdz", "archive")] {
-        let fields = vec![
-            Field::at(Key::nested(vec!["n".to_owned(), key.to_owned()]), DType::UInt8, [WIDTH]),
-            Field::new("count", DType::Int64, []),
-        ];
-        let tree = Node::TensorDict(room(&Schema::new(fields), ROWS).unwrap());
-        let root = match file {
-            "x" => Arc::new(LocalRoot::open(temp.path()).unwrap()) as Arc<dyn RootMut>,
-            _ => site::target(&temp.path().join(file), &TensorDict).unwrap(),
-        };
-        preallocate(&root, &path(file), &tree, &SaveOptions::default()).unwrap();
-        // Nothing but zeros, and of exactly its size.
-        let place = temp.path().join(file);
-        let found = verdict(site::root(&place).unwrap());
-        assert!(found.iter().all(|f| f.severity == Severity::Info), "{found:?}");
-    }
-    let children: Vec<Child> =
-        (0..PROCESSES).map(|n| start(&format!("fill {n}"), temp.path())).collect();
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
-    }
-    let want: Vec<u8> = (0..ROWS).flat_map(row).collect();
-    for (file, key) in [("x", "folder"), ("x.tdz", "archive")] {
-        let root: Arc<dyn Root> = site::root(&temp.path().join(file)).unwrap();
-        // Every checksum is right once all have finished.
-        assert!(verdict(Arc::clone(&root)).is_empty());
-        let opened = packstone::formats::tensordict::reader::TensorDictDataset::open(
-            root,
-            &Default::default(),
-        );
-        let dataset = opened.unwrap();
-        let Node::TensorDict(tree) = &dataset.tree().root else { unreachable!() };
-        let Some(Node::TensorDict(inner)) = tree.get("n") else { unreachable!() };
-        let Some(Node::Leaf(leaf)) = inner.get(key) else { unreachable!() };
-        assert_eq!(&leaf.data.open().unwrap()[..], want, "{file}");
-    }
-}
 
 #[test]
 fn preallocated_trees_take_no_place_and_have_no_room_for_what_varies() {
@@ -259,36 +139,6 @@ fn rows_of_archives_change_with_their_checksum_or_not_at_all() {
         assert_eq!(error.code(), codes::NOT_EDITABLE, "{case}: {error}");
         assert_eq!(std::fs::read(&file).unwrap(), before, "{case}");
     }
-}
-
-/// A tree of `n` rows that can grow; all of its rows are alike.
-fn grown(n: usize) -> Node {
-    let rows = |each: &[u8]| each.repeat(n);
-    let n64 = n as u64;
-    let words = format!("[{}]", vec!["\"w\""; n].join(", "));
-    let parts = vec![&[2i64][..]; n];
-    let mut ragged = nested(&parts);
-    if let Node::NestedTensor(nested) = &mut ragged {
-        nested.data = Bytes::Given(Buf::from(rows(&[5, 6])));
-    }
-    dict(
-        &[n64],
-        vec![
-            ("a", leaf_of(DType::UInt8, &[n64, 3], rows(&[1, 2, 3]))),
-            ("sub", dict(&[n64], vec![("b", leaf_of(DType::Int16, &[n64], rows(&[4, 0])))])),
-            ("nt", ragged),
-            ("words", values(&words)),
-            ("same", value("{\"k\": 1.0}")),
-            ("empty", leaf(DType::Int8, &[n64, 0])),
-        ],
-    )
-}
-
-fn files_of(node: &Node) -> Content {
-    let files = MemoryRoot::new();
-    let root: Arc<dyn RootMut> = Arc::new(files.clone());
-    save(&root, &RelPath::root(), node, &SaveOptions::default()).unwrap();
-    memory(&files, "")
 }
 
 #[test]
@@ -511,118 +361,58 @@ fn an_append_that_was_cut_between_two_documents_is_completed() {
     assert_eq!(repair(&files, false).unwrap_err().code(), codes::MALFORMED_META);
 }
 
-/// A tree whose every file says the same number.
-fn numbered(n: u64) -> Node {
-    let mine = |rows: u64| leaf_of(DType::UInt64, &[rows], n.to_le_bytes().repeat(rows as usize));
-    // Now longer, now shorter.
-    let rows = 1 + n % 3;
-    dict(&[rows], vec![("a", mine(rows)), ("sub", dict(&[rows], vec![("b", mine(rows))]))])
-}
-
-fn moments() -> impl Iterator<Item = Duration> {
-    (0..12u64).map(|n| Duration::from_millis(40 + n * n * 37 % 160))
-}
-
 #[test]
-fn a_save_that_is_killed_leaves_one_whole_tree() {
-    let begin = Instant::now();
-    let (temp, root) = local();
-    save(&root, &path("x"), &numbered(0), &SaveOptions::default()).unwrap();
-    for moment in moments() {
-        let mut child = start("save -", temp.path());
-        std::thread::sleep(moment);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let files = content(&temp.path().join("x"));
-        let found = u64::from_le_bytes(files["a.memmap"][..8].try_into().unwrap());
-        assert_eq!(files, files_of(&numbered(found)), "after {moment:?}");
-        // Whatever else is there is hidden.
-        let others = std::fs::read_dir(temp.path()).unwrap().map(|e| e.unwrap().file_name());
-        let others = others.filter(|name| name != "x").collect::<Vec<_>>();
-        assert!(
-            others.iter().all(|name| name.to_str().unwrap().starts_with(".packstone-")),
-            "{others:?}"
-        );
-    }
-    assert!(begin.elapsed() < Duration::from_secs(60));
-}
-
-#[test]
-fn an_append_that_is_killed_leaves_whole_rows() {
-    let temp = tempfile::tempdir().unwrap();
-    let folder = temp.path().join("x");
-    let root = site::target(&folder, &TensorDict).unwrap();
-    save(&root, &RelPath::root(), &grown(1), &SaveOptions::default()).unwrap();
-    let mut before = 1;
-    let mut advanced = 0;
-    for moment in moments() {
-        let mut child = start("append -", &folder);
-        std::thread::sleep(moment);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        // A kill between two renames leaves documents that differ; everything else reads at once.
-        TensorDict.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
-        let found = verdict(Arc::clone(&root) as _);
-        assert!(found.iter().all(|f| f.severity == Severity::Info), "after {moment:?}: {found:?}");
-        let tree = load(Arc::clone(&root) as _).unwrap();
-        let rows = tree.root.batch_size()[0] as usize;
-        assert!(rows >= before && (rows - before) % 5 == 0, "after {moment:?}: {before} {rows}");
-        advanced += usize::from(rows > before);
-        before = rows;
-    }
-    assert!(advanced > 4, "{advanced}");
-    // What is behind the last row goes with the next append.
-    append(&root, &[], &grown(1), &Limits::default()).unwrap();
-    assert_eq!(content(&folder), files_of(&grown(before + 1)));
-}
-
-#[test]
-fn a_writer_that_is_killed_or_finds_the_disk_full_leaves_no_dataset() {
-    let temp = tempfile::tempdir().unwrap();
-    let mut child = start("write -", temp.path());
-    let file = temp.path().join("out/train/x.memmap");
-    while std::fs::metadata(&file).map_or(true, |meta| meta.len() < 5_000_000) {
-        assert!(child.try_wait().unwrap().is_none(), "the writer ended by itself");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let root = LocalRoot::open(temp.path().join("out")).unwrap();
-    assert!(!TensorDict.recognizes(&root).unwrap());
-    // A file that may not grow any further fails as on a full disk.
-    let temp = tempfile::tempdir().unwrap();
-    let program = std::env::current_exe().unwrap();
-    let script = "ulimit -f 4096; trap '' XFSZ; exec \"$0\" --exact write_grow::works_as_it_is_told --nocapture";
-    let ended = Command::new("sh")
-        .args(["-c", script])
-        .arg(program)
-        .env(JOB, "write -")
-        .env(FOLDER, temp.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
+fn entries_are_added_as_the_library_adds_them() {
+    let data = golden_folder("tensordict").join("make_memmap_appended/data");
+    let want = content(&data);
+    let leaf_at = |file: &str, dtype, shape: &[u64]| leaf_of(dtype, shape, want[file].clone());
+    let first = dict(&[2], vec![("a", leaf_at("a.memmap", DType::Float32, &[2]))]);
+    let files = below(&files_of(&first));
+    let root: Arc<dyn RootMut> = files.clone();
+    let (limits, options) = (Limits::default(), SaveOptions::default());
+    // Left over from an older save.
+    files.create(&path("b.memmap"), &[9; 1000]).unwrap();
+    files.create(&path("n/meta.json"), b"{}").unwrap();
+    files.create(&path("n/old.memmap"), b"old").unwrap();
+    let b = leaf_at("b.memmap", DType::Int16, &[2, 3]);
+    let c = leaf_at("n/c.memmap", DType::Float32, &[2]);
+    add(&root, &[], "b", &b, &limits, &options).unwrap();
+    add(&root, &[], "n", &dict(&[2], vec![]), &limits, &options).unwrap();
+    add(&root, &["n"], "c", &c, &limits, &options).unwrap();
+    assert_eq!(memory(&files, ""), want);
+    // Deeper, with every kind of file.
+    add(&root, &["n"], "é/", &nested(&[&[1], &[2]]), &limits, &options).unwrap();
+    add(&root, &["n"], "deep", &dict(&[2], vec![("d", dict(&[2], vec![]))]), &limits, &options)
         .unwrap();
-    let told = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(77), "{told}");
-    assert!(told.contains("failed: train/x.memmap") && told.contains("[io/fault]"), "{told}");
-    assert_eq!(std::fs::read_dir(temp.path().join("out")).unwrap().count(), 0, "all is taken back");
-}
-
-#[test]
-fn leftovers_of_killed_writers_are_removed() {
-    let (temp, root) = local();
-    save(&root, &path("x"), &grown(1), &SaveOptions::default()).unwrap();
-    let x = temp.path().join("x");
-    let want = content(&x);
-    std::fs::create_dir_all(x.join("sub/.packstone-0123456789abcdef.tmp/deep")).unwrap();
-    std::fs::write(x.join(".packstone-0123456789abcdef.tmp"), b"half").unwrap();
-    std::fs::write(x.join("sub/.packstone-0123456789abcdef.tmp/deep/f"), b"half").unwrap();
-    let root = site::root(&x).unwrap();
-    let report = TensorDict.repair(Arc::clone(&root), &RepairOptions::default()).unwrap();
-    assert_eq!(report.removed.len(), 2);
-    assert_eq!(content(&x), want);
-    // Not while somebody is at work.
-    let _held = root.lock(Duration::from_secs(10)).unwrap();
-    let error: Error = TensorDict.repair(root.clone(), &RepairOptions::default()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Conflict);
+    let tree = load(files.clone()).unwrap();
+    assert!(tree.orphans.is_empty() && verdict(files.clone()).is_empty());
+    let before = memory(&files, "");
+    let x = || leaf(DType::Int8, &[2]);
+    for (keys, key, node, code) in [
+        (&[][..], "a", x(), "io/exists"),
+        (&["no"], "x", x(), codes::UNKNOWN_COLLECTION),
+        (&["a"], "x", x(), codes::UNKNOWN_COLLECTION),
+        (&[], "shape", x(), codes::RESERVED_KEY),
+        (&[], "b.memmap", dict(&[2], vec![]), codes::NAME_COLLISION),
+        (&["n"], "é/.shape", x(), codes::NAME_COLLISION),
+        (&[], "x", leaf(DType::Int8, &[3]), codes::BATCH_MISMATCH),
+    ] {
+        let error = add(&root, keys, key, &node, &limits, &options).unwrap_err();
+        assert_eq!((error.code(), memory(&files, "")), (code, before.clone()), "{key}");
+    }
+    // A fault at any operation changes nothing that a document names.
+    for good in 0.. {
+        let files = below(&before);
+        let faulty: Arc<dyn RootMut> = Arc::new(FaultyRoot::new(files.as_ref().clone(), good));
+        let done = add(&faulty, &["n"], "late", &dict(&[2], vec![("z", x())]), &limits, &options);
+        let now = load(files.clone()).unwrap();
+        assert!(
+            verdict(files.clone()).iter().all(|f| f.severity == Severity::Info),
+            "after {good}"
+        );
+        if done.is_ok() {
+            break;
+        }
+        assert_eq!(now.documents, tree.documents, "after {good}");
+    }
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use packstone::formats::tensordict::options::SaveOptions;
 use packstone::formats::tensordict::parts::class::Class;
 use packstone::formats::tensordict::parts::node::{
     Bytes, Leaf, NestedTensor, Node, NonTensor, NonTensorStack, StackValues, TensorDict,
 };
 use packstone::formats::tensordict::parts::node::{FieldFiles, FieldValue};
+use packstone::formats::tensordict::parts::save::save;
 use packstone::formats::tensordict::parts::stack;
 use packstone::model::DType;
 use packstone::{LocalRoot, MemoryRoot, RelPath, RootMut};
@@ -125,4 +127,35 @@ pub(crate) fn values(text: &str) -> Node {
         values: StackValues::Json(values),
         document: None,
     })
+}
+
+/// A tree of `n` rows that can grow; all of its rows are alike.
+pub(crate) fn grown(n: usize) -> Node {
+    let rows = |each: &[u8]| each.repeat(n);
+    let n64 = n as u64;
+    let words = format!("[{}]", vec!["\"w\""; n].join(", "));
+    let parts = vec![&[2i64][..]; n];
+    let mut ragged = nested(&parts);
+    if let Node::NestedTensor(nested) = &mut ragged {
+        nested.data = Bytes::Given(Buf::from(rows(&[5, 6])));
+    }
+    dict(
+        &[n64],
+        vec![
+            ("a", leaf_of(DType::UInt8, &[n64, 3], rows(&[1, 2, 3]))),
+            ("sub", dict(&[n64], vec![("b", leaf_of(DType::Int16, &[n64], rows(&[4, 0])))])),
+            ("nt", ragged),
+            ("words", values(&words)),
+            ("same", value("{\"k\": 1.0}")),
+            ("empty", leaf(DType::Int8, &[n64, 0])),
+        ],
+    )
+}
+
+/// The files that a tree makes.
+pub(crate) fn files_of(node: &Node) -> Content {
+    let files = MemoryRoot::new();
+    let root: Arc<dyn RootMut> = Arc::new(files.clone());
+    save(&root, &RelPath::root(), node, &SaveOptions::default()).unwrap();
+    memory(&files, "")
 }

@@ -156,6 +156,12 @@ fn two_keys_never_share_a_file() {
     assert!(files.is_empty(), "a drive is no safe key");
     let (_, files) = try_save(&dict(&[], vec![("a b%", x()), ("é?", sub())]), &raw).unwrap();
     assert!(files.contains_key("a b%.memmap") && files.contains_key("é?/meta.json"));
+    // A reader would take the file of "%" for that of "".
+    for keys in [["", "%"], ["%", ""], ["a b", "a%20b"]] {
+        let tree = dict(&[], keys.map(|key| (key, x())).to_vec());
+        assert_eq!(try_save(&tree, &raw).unwrap_err().code(), codes::NAME_COLLISION, "{keys:?}");
+        try_save(&tree, &SaveOptions::default()).unwrap();
+    }
     for key in ["a/b", "..", "", "."] {
         let error = try_save(&dict(&[], vec![(key, sub())]), &raw).unwrap_err();
         assert_eq!(error.code(), codes::PATH_ESCAPE, "{key}");

@@ -44,6 +44,7 @@ use crate::model::{Fidelity, Holds};
 use options::{OpenOptions, SampleMetadata, WriterOptions};
 use parts::descriptor::FieldPlace;
 use parts::rows::{METADATA_COLUMN, places};
+use parts::selected::SelectedDataset;
 use parts::stage::check_name;
 use reader::DatasetRtDataset;
 
@@ -90,6 +91,16 @@ impl Format for DatasetRt {
                 Ok(Arc::new(DatasetRtDataset::open_many(roots, &options, limits)?))
             }
         }
+    }
+
+    fn open_selection(
+        &self,
+        document: &[u8],
+        open: &mut dyn FnMut(&str) -> Result<Arc<dyn Root>>,
+        limits: &Limits,
+    ) -> Result<Arc<dyn Dataset>> {
+        let options = OpenOptions::default();
+        Ok(Arc::new(SelectedDataset::open(document, open, &options, limits)?))
     }
 
     fn holds(&self, _plan: &Plan, options: &Object) -> Result<Holds> {

@@ -22,14 +22,17 @@ use super::parts::cache::{Cache, read_manifest};
 use super::parts::descriptor::Descriptor;
 use super::parts::joint::Joint;
 use super::parts::maps::Maps;
+use super::parts::selected::save;
 use super::parts::site::Site;
 use super::parts::stage::check_name;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info};
+use crate::format::{Collection, Dataset, Info, Selected};
 use crate::model::Schema;
 
 /// The collection of a list of caches.
 pub const ALL: &str = "all";
+/// The member of a manifest with the metadata columns.
+const COLUMNS: &str = "metadata_schema";
 
 /// True where `folder` holds parts of a cache, complete or not.
 ///
@@ -146,7 +149,11 @@ impl DatasetRtDataset {
             about.insert("sample_count", cache.samples());
             Value::Object(about)
         });
-        let native = Object::from_iter([("caches", Value::Array(about.collect()))]);
+        let mut native = Object::from_iter([("caches", Value::Array(about.collect()))]);
+        let first = joint.caches().first().map(|cache| &cache.manifest.contents().document);
+        if let Some(columns) = first.and_then(|document| document.get(COLUMNS)) {
+            native.insert(COLUMNS, columns.clone());
+        }
         let carried = joint.caches().first().and_then(|cache| cache.descriptor.carried.clone());
         Ok(Self::of(native, Arc::clone(joint.schema()), carried, DatasetKind::Joint(joint)))
     }
@@ -199,16 +206,30 @@ impl Dataset for DatasetRtDataset {
         }
     }
 
+    fn selection(
+        &self,
+        selected: &Selected<'_>,
+        spell: &dyn Fn(&str) -> Result<String>,
+    ) -> Result<String> {
+        save(&self.joint_of(selected.collection)?, selected, spell)
+    }
+
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
+        Ok(Arc::new(self.joint_of(name)?))
+    }
+}
+
+impl DatasetRtDataset {
+    fn joint_of(&self, name: &str) -> Result<Joint> {
         match &self.kind {
-            DatasetKind::Joint(joint) if joint.name() == name => Ok(Arc::new(joint.clone())),
+            DatasetKind::Joint(joint) if joint.name() == name => Ok(joint.clone()),
             DatasetKind::Folder { root, names, options, limits }
                 if names.iter().any(|n| n == name) =>
             {
                 let folder = RelPath::new(name).unwrap_or_default();
                 let site = Site::new(Arc::clone(root), folder);
                 let cache = Cache::open(site, 0, Arc::default(), options, limits)?;
-                Ok(Arc::new(Joint::new(name.to_owned(), vec![Arc::new(cache)])?))
+                Joint::new(name.to_owned(), vec![Arc::new(cache)])
             }
             _ => {
                 let known = self.collections().join(", ");

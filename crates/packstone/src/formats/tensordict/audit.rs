@@ -24,7 +24,7 @@ use super::parts::node::{Bytes, FieldValue, Leaf, NestedTensor, Node, StackValue
 use super::parts::pickles::{Looked, Pickle, Role, pickles};
 use super::parts::store::{ItemKind, Store};
 use super::parts::tree::Tree;
-use super::reader::{Opened, open_store};
+use super::reader::{Opened, TensorDictDataset, open_store};
 use super::schema::{Support, support};
 use crate::error::{Error, Place, Result};
 use crate::format::{Audit, AuditOptions, AuditTask, ReadContext};
@@ -43,7 +43,7 @@ pub fn audit(root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit> {
 /// # Errors
 /// As for [`audit`].
 pub fn audit_as(root: Arc<dyn Root>, options: &AuditOptions, tree: &TreeOptions) -> Result<Audit> {
-    let opened = open_store(root, &tree.limits)?;
+    let opened = open_store(Arc::clone(&root), &tree.limits)?;
     let store: Arc<dyn Store> = opened.store();
     let read = Tree::load(store, tree)?;
     let mut walk = Walk {
@@ -70,6 +70,12 @@ pub fn audit_as(root: Arc<dyn Root>, options: &AuditOptions, tree: &TreeOptions)
         };
         let message = format!("expected files that an entry names, found {what} that none does");
         walk.found(Severity::Info, codes::ORPHAN, Place::file(&orphan.path), message);
+    }
+    // A tree can be sound and still be none that anybody can go through row by row.
+    if let Err(error) = TensorDictDataset::open(root, tree)
+        && error.code() == codes::TOO_LARGE
+    {
+        walk.audit.findings.push(error.into());
     }
     if let Opened::Archive(archive) = &opened
         && !options.quick

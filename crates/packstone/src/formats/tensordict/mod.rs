@@ -10,12 +10,13 @@
 //! x.tdz                  all of this as a zip file
 //! ```
 //!
-//! | | read |
-//! | --- | --- |
-//! | versions | 0 and 1, as folder and as archive |
-//! | nodes | tensordicts, nested tensors, values and their stacks, lazy stacks, sub-tensordicts, lazy views, tensorclasses |
-//! | dtypes | all that the library saves, also those it cannot load |
-//! | archives | stored, deflate, bzip2, LZMA; of any zip program |
+//! | | read | written |
+//! | --- | --- | --- |
+//! | versions | 0 and 1, as folder and as archive | 1; what was read stays what it was |
+//! | nodes | tensordicts, nested tensors, values and their stacks, lazy stacks, sub-tensordicts, lazy views, tensorclasses | the same |
+//! | dtypes | all that the library saves, also those it cannot load | those it loads; the others on request |
+//! | archives | stored, deflate, bzip2, LZMA; of any zip program | the same, aligned as the library does |
+//! | in place | | rows, appended rows, added entries; checksums of archives |
 //!
 //! Rules are those of the page on the on-disk format; where the library differs, the modules say so.
 

@@ -279,9 +279,12 @@ impl Rowwise {
         let row = fields.iter().fold(0u64, |n, reader| n.saturating_add(reader.row_bytes()));
         let len = batch.first().copied().unwrap_or(1);
         // Nothing on the disk stands behind rows without bytes: a number alone must not keep anybody busy.
-        if row == 0 && len > limits.entries {
-            let message =
-                format!("expected at most {} rows without bytes, found {len}", limits.entries);
+        let stored = fields.iter().any(|reader| reader.stored_row_bytes() > 0);
+        if !stored && len > limits.entries {
+            let message = format!(
+                "expected at most {} rows without bytes of their own, found {len}",
+                limits.entries
+            );
             return Err(Error::new(
                 Kind::Limit,
                 codes::TOO_LARGE,

@@ -8,8 +8,8 @@ use packstone_io::{Buf, Kind};
 use super::Form;
 use super::plan::{Carry, Slot};
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, ShardRef};
-use crate::model::{Batch, Column, Field, Outline, Schema};
+use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, Selected, ShardRef};
+use crate::model::{Batch, Column, Field, Outline, SampleTable, Schema};
 
 /// The dataset as its source had it, where it carries a description; else the dataset itself.
 ///
@@ -57,6 +57,15 @@ impl Dataset for Reopened {
 
     fn stored(&self) -> Option<Arc<dyn Dataset>> {
         Some(Arc::clone(&self.dataset))
+    }
+
+    fn selection(
+        &self,
+        selected: &Selected<'_>,
+        spell: &dyn Fn(&str) -> Result<String>,
+    ) -> Result<String> {
+        let collection = self.carry.name(selected.collection);
+        self.dataset.selection(&Selected { collection, ..*selected }, spell)
     }
 
     fn collections(&self) -> Vec<String> {
@@ -256,6 +265,15 @@ impl Collection for Decoded {
 
     fn has_metadata(&self) -> Result<bool> {
         if self.about.is_some() { Ok(true) } else { self.inner.has_metadata() }
+    }
+
+    fn table(&self) -> Result<Option<SampleTable>> {
+        // What stands in a field in other words is no table.
+        if self.about.is_some() { Ok(None) } else { self.inner.table() }
+    }
+
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        self.inner.stored_bytes(shard)
     }
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {

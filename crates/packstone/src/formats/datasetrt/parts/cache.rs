@@ -349,24 +349,20 @@ pub fn check_sum(expected: &str, bytes: &[u8], place: Place) -> Result<()> {
 
 /// One pass over the index: shards that no row may name, and where runs begin.
 fn runs(index: &Index, shards: &[ShardEntry], place: &Place) -> Result<Runs> {
-    let known = shards.len() as u64;
-    if let Some((sample, row)) = index.iter().enumerate().find(|(_, row)| row.shard >= known) {
-        let found = row.shard;
-        let message = format!("expected one of {known} shards, found number {found}");
-        let place = place.clone().record(sample as u64);
-        return Err(Error::new(Kind::Corrupt, codes::INDEX_SHARD_OUT_OF_RANGE, place, message));
-    }
     let bytes = |shard: u64| {
-        let entry = usize::try_from(shard).ok().and_then(|shard| shards.get(shard));
-        match entry.filter(|entry| entry.algo == Algo::Lz4) {
-            None => RUN_BYTES,
-            Some(entry) => {
-                let share = u128::from(LZ4_RUN_BYTES) * u128::from(entry.bytes)
-                    / u128::from(entry.raw_bytes.max(1));
-                let stored = u64::try_from(share).unwrap_or(u64::MAX);
-                stored.clamp(*LZ4_STORED.start(), *LZ4_STORED.end())
-            }
+        let entry = shards.get(usize::try_from(shard).ok()?)?;
+        if entry.algo != Algo::Lz4 {
+            return Some(RUN_BYTES);
         }
+        let share = u128::from(LZ4_RUN_BYTES) * u128::from(entry.bytes)
+            / u128::from(entry.raw_bytes.max(1));
+        let stored = u64::try_from(share).unwrap_or(u64::MAX);
+        Some(stored.clamp(*LZ4_STORED.start(), *LZ4_STORED.end()))
     };
-    Ok(Runs::of(index.iter(), bytes))
+    Runs::of(index.iter(), bytes).map_err(|(sample, found)| {
+        let known = shards.len();
+        let message = format!("expected one of {known} shards, found number {found}");
+        let place = place.clone().record(sample);
+        Error::new(Kind::Corrupt, codes::INDEX_SHARD_OUT_OF_RANGE, place, message)
+    })
 }

@@ -10,9 +10,10 @@ use super::super::layout::MANIFEST;
 use super::super::schema::describe;
 use super::cache::Cache;
 use super::maps::Stay;
+use super::whole::sample_table;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, ReadContext, ShardRef};
-use crate::model::{Batch, DType, Field, Schema};
+use crate::model::{Batch, DType, Field, SampleTable, Schema};
 
 /// The only field of a sample.
 pub const PAYLOAD: &str = "data";
@@ -220,6 +221,17 @@ impl Collection for Joint {
 
     fn has_metadata(&self) -> Result<bool> {
         Ok(self.0.caches.iter().any(|cache| cache.has_metadata()))
+    }
+
+    fn table(&self) -> Result<Option<SampleTable>> {
+        sample_table(self).map(Some)
+    }
+
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        let run = shard.detail.downcast_ref::<Run>()?;
+        let index = self.0.caches.get(run.cache)?.index();
+        let rows = run.first..run.first.saturating_add(shard.rows);
+        Some(rows.filter_map(|row| index.row(row)).fold(0, |sum, row| sum.saturating_add(row.len)))
     }
 
     fn shard_count(&self) -> u64 {

@@ -21,7 +21,7 @@ use super::tensors::TensorReader;
 use super::{record, values};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
-use crate::model::{Batch, Column, Schema};
+use crate::model::{Batch, Column, Schema, sample_table};
 
 /// No LZ4 block gains more than 255 bytes with one.
 const MAX_RATIO: u64 = 255;
@@ -258,7 +258,8 @@ impl<'c> MetadataReader<'c> {
             self.last = Some((text.to_owned(), Arc::clone(&object)));
             return Ok(object);
         }
-        let named = self.columns.iter().map(|(at, name)| Ok((*name, record::value(cell(*at)?))));
+        let named =
+            self.columns.iter().map(|(at, name)| Ok((*name, sample_table::value(cell(*at)?))));
         Ok(Arc::new(named.collect::<Result<Object>>()?))
     }
 }

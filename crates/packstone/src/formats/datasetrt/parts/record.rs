@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use packstone_container::Limits;
 use packstone_container::arrow_table::Cell;
-use packstone_container::json::{self, Number, Object, ReadOptions, Value};
+use packstone_container::json::{self, Object, ReadOptions, Value};
 use packstone_io::Kind;
 
 use super::super::codes;
@@ -22,6 +22,7 @@ use super::super::schema::{ColumnSpec, ValueKind};
 use super::float;
 use super::index::Row;
 use crate::error::{Error, Place, Result};
+use crate::model::sample_table::value;
 
 /// Where the parts of a record lie in its shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,20 +110,6 @@ impl Spelling {
             }
         }
         out.push('}');
-    }
-}
-
-/// The value of a metadata column as packstone hands it out; floats that are not finite are `NaN` and its like.
-pub fn value(cell: Cell<'_>) -> Value {
-    match cell {
-        Cell::Null => Value::Null,
-        Cell::Bool(value) => Value::Bool(value),
-        Cell::Int64(value) => Value::from(value),
-        Cell::UInt64(value) => Value::from(value),
-        Cell::Float64(value) => {
-            Value::Number(Number::from_double_in(value, json::FloatStyle::Pydantic))
-        }
-        Cell::Utf8(text) => Value::from(text),
     }
 }
 

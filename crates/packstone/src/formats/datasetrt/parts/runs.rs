@@ -19,21 +19,32 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Cuts rows, as they come, into runs of about `bytes` stored bytes.
-    pub fn of(rows: impl Iterator<Item = Row>, bytes: impl Fn(u64) -> u64) -> Self {
+    /// Cuts rows, as they come, into runs of about as many stored bytes as `bytes` says for their shard.
+    ///
+    /// # Errors
+    /// The first sample with a shard that `bytes` knows nothing of, and that shard.
+    pub fn of(
+        rows: impl Iterator<Item = Row>,
+        bytes: impl Fn(u64) -> Option<u64>,
+    ) -> Result<Self, (u64, u64)> {
         let mut runs = Self::default();
-        let (mut shard, mut first, mut sum) = (None, 0, 0u64);
+        // There are millions of rows: a shard is asked about where it begins.
+        let (mut shard, mut most, mut first, mut sum) = (None, 0, 0, 0u64);
         for row in rows {
             let here = runs.samples;
-            let full = || sum >= bytes(row.shard) || here - first >= MAX_RECORDS;
-            if shard != Some(row.shard) || full() {
-                (shard, first, sum) = (Some(row.shard), here, 0);
+            let next_shard = shard != Some(row.shard);
+            if next_shard || sum >= most || here - first >= MAX_RECORDS {
+                if next_shard {
+                    most = bytes(row.shard).ok_or((here, row.shard))?;
+                    shard = Some(row.shard);
+                }
+                (first, sum) = (here, 0);
                 runs.starts.push(here);
             }
             sum = sum.saturating_add(row.len);
             runs.samples += 1;
         }
-        runs
+        Ok(runs)
     }
 
     /// Number of runs.
@@ -73,7 +84,7 @@ mod tests {
     #[test]
     fn runs_end_with_their_shard_or_when_they_are_full() {
         let rows = rows(&[(0, 5), (0, 5), (0, 1), (1, 20), (1, 1), (0, u64::MAX), (0, 9)]);
-        let runs = Runs::of(rows.into_iter(), |_| 10);
+        let runs = Runs::of(rows.into_iter(), |_| Some(10)).unwrap();
         let all: Vec<_> = (0..runs.len()).map(|n| runs.run(n).unwrap()).collect();
         assert_eq!(all, [0..2, 2..3, 3..4, 4..5, 5..6, 6..7]);
         assert_eq!([0, 1, 2, 6, 7].map(|sample| runs.holding(sample)), [0, 0, 1, 5, 6]);
@@ -82,9 +93,12 @@ mod tests {
 
     #[test]
     fn many_small_records_make_runs_of_thousands() {
-        let runs = Runs::of(rows(&vec![(3, 1); 10_000]).into_iter(), |_| 1 << 20);
+        let rows = rows(&vec![(3, 1); 10_000]);
+        let runs = Runs::of(rows.iter().copied(), |_| Some(1 << 20)).unwrap();
         assert_eq!(runs.len(), 3);
         assert_eq!(runs.run(2), Some(8192..10_000));
         assert_eq!(Runs::default().holding(0), 0);
+        let known = |shard| (shard < 3).then_some(1);
+        assert_eq!(Runs::of(rows.into_iter().skip(7), known).unwrap_err(), (0, 3));
     }
 }

@@ -40,6 +40,12 @@ impl Site {
         }
     }
 
+    /// Where the cache is: the root's place, and the folder in it.
+    pub fn address(&self) -> String {
+        let root = self.root.label();
+        if self.folder.is_root() { root } else { format!("{root}/{}", self.folder) }
+    }
+
     /// The last part of its folder's name.
     pub fn folder_name(&self) -> String {
         let label = self.label();

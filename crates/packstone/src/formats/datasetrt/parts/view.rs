@@ -11,8 +11,6 @@
 //! file where they can be. The caches with their numbers of samples and the checksums of their metadata are a
 //! fingerprint: a view of a dataset that changed since is refused by name, instead of selecting something else.
 
-use std::path::{Component, Path, PathBuf};
-
 use packstone_container::Limits;
 use packstone_container::json::{self, At, Object, ReadOptions, Style, Value};
 use packstone_io::Kind;
@@ -21,8 +19,8 @@ use super::super::codes;
 use super::shape::shape_error;
 use super::table::{Caches, Identity};
 use crate::error::{Error, Place, Result};
+use crate::format::SELECTION;
 
-const FORMAT: &str = "packstone.view";
 const VERSION: u64 = 1;
 const DATASET: &str = "datasetrt";
 const MEMBERS: [&str; 7] =
@@ -33,7 +31,7 @@ const RUN: u64 = 3;
 /// A cache as it was when the view was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheStamp {
-    /// Where it is: as in the document, see [`relative`] and [`resolve`].
+    /// Where it is, as the document spells it: relative to its file where it can be.
     pub path: String,
     /// Its id.
     pub cache_id: u64,
@@ -117,7 +115,7 @@ impl View {
         })?;
         let at = At::root(&document.value);
         let field = |name: &str| at.field(name).map_err(shape);
-        expect_text(field("format")?, FORMAT)?;
+        expect_text(field("format")?, SELECTION)?;
         let version = field("version")?.u64().map_err(shape)?;
         if version != VERSION {
             let message = format!("expected a view of version {VERSION}, found {version}");
@@ -184,7 +182,7 @@ impl View {
             })
         });
         let document = packstone_container::json!({
-            "format": FORMAT,
+            "format": SELECTION,
             "version": VERSION,
             "dataset": DATASET,
             "expression": self.expression.as_deref(),
@@ -222,6 +220,11 @@ impl View {
     #[must_use]
     pub fn caches(&self) -> &[CacheStamp] {
         &self.caches
+    }
+
+    /// The samples in order, as runs: the first of each, and how many follow each other from it on.
+    pub fn runs(&self) -> impl Iterator<Item = (Identity, u64)> + '_ {
+        self.runs.iter().map(|run| (run.first, run.count))
     }
 
     /// Number of samples.
@@ -283,40 +286,6 @@ impl View {
             }
         }
     }
-}
-
-/// How `path` is spelled in a view whose file is in `folder`, with `/` between its parts. Both are absolute and free of
-/// `..`; nothing is looked up. Paths with no part in common stay absolute, as do those that are no Unicode.
-#[must_use]
-pub fn relative(folder: &Path, path: &Path) -> Option<String> {
-    let (mut from, mut to) = (folder.components().peekable(), path.components().peekable());
-    let mut common = 0;
-    while from.peek().is_some() && from.peek() == to.peek() {
-        common += usize::from(matches!(from.next(), Some(Component::Normal(_))));
-        to.next();
-    }
-    if common == 0 {
-        return path.to_str().map(str::to_owned);
-    }
-    let up = from.map(|_| Some(".."));
-    let parts = up.chain(to.map(|part| part.as_os_str().to_str())).collect::<Option<Vec<_>>>()?;
-    Some(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
-}
-
-/// Where the path of a view whose file is in `folder` leads. Nothing is looked up.
-#[must_use]
-pub fn resolve(folder: &Path, path: &str) -> PathBuf {
-    let mut out = folder.to_path_buf();
-    for part in Path::new(path).components() {
-        match part {
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::CurDir => {}
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 fn stamp(at: At<'_>) -> Result<CacheStamp> {

@@ -23,6 +23,7 @@ use super::super::{codes, document};
 use super::node::{
     Bytes, FieldValue, Leaf, NestedTensor, Node, NonTensorStack, StackValues, TensorDict,
 };
+use super::stage::persist;
 use super::tree::Tree;
 use super::{names, rewrite, stack};
 use crate::error::{Error, Place, Result};
@@ -77,8 +78,11 @@ pub fn append(root: &Arc<dyn RootMut>, keys: &[&str], more: &Node, limits: &Limi
     let Plan { grown, documents, .. } = plan;
     let Some((marker, _)) = documents.last() else { return Ok(rows) };
     let before = root.read(marker)?;
-    grown.iter().try_for_each(|grow| grow.write(root.as_ref()))?;
-    root.persist_all()?;
+    let mut written = Vec::new();
+    for grow in &grown {
+        written.extend(grow.write(root.as_ref())?);
+    }
+    persist(root.as_ref(), &written)?;
     match documents.as_slice() {
         [_] => root.replace(&documents)?,
         _ => APPENDING.replace(root.as_ref(), &before, &documents)?,
@@ -99,19 +103,22 @@ struct Grow {
 }
 
 impl Grow {
-    fn write(&self, root: &dyn RootMut) -> Result<()> {
+    /// Writes what comes; gives the file, with its folder where it is new.
+    fn write(&self, root: &dyn RootMut) -> Result<Vec<RelPath>> {
         let bytes: Buf = self.more.open()?;
         if bytes.as_ref().is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         if self.len == 0 && root.len(&self.path).is_err() {
-            return Ok(root.create(&self.path, &bytes)?);
+            root.create(&self.path, &bytes)?;
+            return Ok(vec![self.path.clone(), self.path.parent().unwrap_or_default()]);
         }
         let edit = root.edit(&self.path)?;
         // What an older, longer save left behind the last row goes.
         edit.set_len(self.len)?;
         edit.set_len(self.len.saturating_add(bytes.as_ref().len() as u64))?;
-        Ok(edit.write_at(self.len, &bytes)?)
+        edit.write_at(self.len, &bytes)?;
+        Ok(vec![self.path.clone()])
     }
 }
 
@@ -144,7 +151,7 @@ impl Plan<'_> {
             if !dict.batch_size.is_empty() {
                 return self.refuse("expected no batch dimensions above, found some");
             }
-            folder = self.folder_of(&folder, key)?;
+            folder = folder_of(self.root, &folder, key)?;
             let found = dict.entries.iter_mut().find(|(name, _)| name == key);
             match found {
                 Some((_, child)) => node = child,
@@ -239,7 +246,7 @@ impl Plan<'_> {
                 (Node::Leaf(old), Node::Leaf(more)) => self.leaf(folder, key, old, more)?,
                 (Node::NestedTensor(old), Node::NestedTensor(more)) => self.nested(old, more)?,
                 (node, more) => {
-                    let inner = self.folder_of(folder, key)?;
+                    let inner = folder_of(self.root, folder, key)?;
                     self.node(&inner, node, more)?;
                 }
             }
@@ -247,15 +254,6 @@ impl Plan<'_> {
         }
         old.batch_size = batch;
         Ok(())
-    }
-
-    /// The folder of a key, under its encoded name or, in older saves, the key itself.
-    fn folder_of(&self, folder: &RelPath, key: &str) -> Result<RelPath> {
-        let encoded = below(folder, &names::encode(key))?;
-        match below(&encoded, META).map(|meta| self.root.len(&meta).is_ok()) {
-            Ok(false) if names::is_safe(key, true) => below(folder, key),
-            _ => Ok(encoded),
-        }
     }
 
     fn leaf(&mut self, folder: &RelPath, key: &str, old: &mut Leaf, more: &Leaf) -> Result<()> {
@@ -348,7 +346,23 @@ fn equal(one: &FieldValue, other: &FieldValue) -> bool {
     }
 }
 
-fn below(folder: &RelPath, name: &str) -> Result<RelPath> {
+/// The folder of a key, under its encoded name or, in older saves, the key itself.
+///
+/// # Errors
+/// `path_escape`.
+pub fn folder_of(root: &dyn RootMut, folder: &RelPath, key: &str) -> Result<RelPath> {
+    let encoded = below(folder, &names::encode(key))?;
+    match below(&encoded, META).map(|meta| root.len(&meta).is_ok()) {
+        Ok(false) if names::is_safe(key, true) => below(folder, key),
+        _ => Ok(encoded),
+    }
+}
+
+/// A name below a folder.
+///
+/// # Errors
+/// `path_escape`.
+pub fn below(folder: &RelPath, name: &str) -> Result<RelPath> {
     RelPath::new(&format!("./{folder}/{name}")).map_err(|why| {
         Error::new(Kind::Denied, codes::PATH_ESCAPE, Place::file(name), why.to_string())
     })

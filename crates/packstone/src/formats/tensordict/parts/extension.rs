@@ -13,7 +13,9 @@
 //!   are text, an array of varying shape from any other where there are no samples, nor the order of fields.
 //! - `carried`: see [`Plan::carried`](crate::format::Plan::carried).
 
-use packstone_container::json::{self, At, Object, ReadOptions, ShapeError, Value};
+use packstone_container::json::{
+    self, At, NonFinite, Object, ReadOptions, ShapeError, Style, Value,
+};
 
 use super::super::layout::EXTENSION;
 use crate::model::{DType, Field, Key};
@@ -82,7 +84,8 @@ impl Extension {
         if let Some(carried) = &self.carried {
             out.insert("carried", carried.clone());
         }
-        Value::Object(out).to_string()
+        // What is carried may have numbers that JSON has no word for.
+        json::write(&Value::Object(out), &Style { non_finite: NonFinite::Token, ..Style::COMPACT })
     }
 }
 

@@ -158,6 +158,14 @@ impl FieldReader {
         }
     }
 
+    /// Bytes that are stored for each row; none for one value that stands for all rows.
+    pub fn stored_row_bytes(&self) -> u64 {
+        match &self.origin {
+            Origin::Same(_) | Origin::File(_) | Origin::Whole(_) | Origin::Faulty(_) => 0,
+            _ => self.row_bytes(),
+        }
+    }
+
     /// The values of some samples.
     ///
     /// # Errors

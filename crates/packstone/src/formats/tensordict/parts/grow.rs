@@ -207,3 +207,65 @@ impl Growing {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use packstone_io::{MemoryRoot, Root};
+
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text).unwrap()
+    }
+
+    /// Pieces of three files, taking turns, of lengths around the size that is gathered.
+    fn pieces() -> impl Iterator<Item = (usize, Vec<u8>)> {
+        (0..60usize).map(|n| (n % 3, vec![u8::try_from(n).unwrap(); n * 977 % 9000]))
+    }
+
+    fn grown(ground: Ground) -> (Growth, Vec<Growing>) {
+        // So many files that little of each is gathered.
+        let mut growth = Growth::new(ground, 1 << 20);
+        let mut files: Vec<Growing> =
+            ["a", "b", "c"].iter().map(|name| Growing::new(path(name))).collect();
+        for (file, bytes) in pieces() {
+            growth.append(&mut files[file], &bytes).unwrap();
+        }
+        files.iter_mut().for_each(|file| growth.close(file).unwrap());
+        (growth, files)
+    }
+
+    fn want() -> Vec<Vec<u8>> {
+        let mut want = vec![Vec::new(); 3];
+        pieces().for_each(|(file, bytes)| want[file].extend(bytes));
+        want
+    }
+
+    #[test]
+    fn files_of_a_folder_are_appended_to() {
+        let memory = MemoryRoot::new();
+        let root: Arc<dyn RootMut> = Arc::new(memory.clone());
+        let stage = Stage::begin(&root, &RelPath::root(), false).unwrap();
+        let (growth, files) = grown(Ground::Folder(stage));
+        let Ground::Folder(stage) = growth.ground else { panic!("a folder") };
+        stage.finish(b"{}").unwrap();
+        for (file, want) in files.iter().zip(want()) {
+            assert_eq!(memory.read(file.path()).unwrap().to_vec(), want);
+            assert_eq!(file.len(), want.len() as u64);
+        }
+    }
+
+    #[test]
+    fn files_of_an_archive_are_put_in_order_out_of_one() {
+        let root: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
+        let (growth, files) = grown(Ground::Archive(Pit::new(root)));
+        let Ground::Archive(pit) = growth.ground else { panic!("an archive") };
+        let all = pit.read_back().unwrap();
+        for (file, want) in files.iter().zip(want()) {
+            let pieces = file.pieces(&all).unwrap();
+            assert!(pieces.len() > 1);
+            assert_eq!(pieces.iter().flat_map(|piece| piece.to_vec()).collect::<Vec<_>>(), want);
+        }
+        assert!(files[0].pieces(&Buf::default()).is_err());
+    }
+}

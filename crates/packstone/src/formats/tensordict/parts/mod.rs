@@ -1,5 +1,6 @@
 //! What only this format has.
 
+pub mod add;
 pub mod append;
 pub mod archive;
 pub mod class;
@@ -29,6 +30,7 @@ pub mod outputs;
 pub mod pack;
 pub mod pick;
 pub mod pickles;
+mod planner;
 pub mod preallocate;
 pub mod refresh;
 pub mod repair;

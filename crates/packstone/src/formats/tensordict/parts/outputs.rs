@@ -42,6 +42,11 @@ impl Outputs {
         Ok(name)
     }
 
+    /// The key that a name was taken for.
+    pub fn key_of(&self, name: &str) -> Option<&str> {
+        self.taken.get(name).map(String::as_str)
+    }
+
     /// Names that are one where upper and lower case are, in pairs.
     pub fn look_alikes(&self) -> Vec<(String, String)> {
         let mut names: Vec<(String, &String)> =

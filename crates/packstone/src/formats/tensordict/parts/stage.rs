@@ -29,7 +29,7 @@ pub struct Stage {
     base: RelPath,
     /// What stands at `at` and is to be replaced.
     old: bool,
-    /// What was made in place, folders before what is in them.
+    /// What was made, folders before what is in them.
     made: Vec<(RelPath, EntryKind)>,
     /// Keeps others from writing to the same place.
     _lock: Option<Box<dyn Send>>,
@@ -71,9 +71,7 @@ impl Stage {
     }
 
     fn note(&mut self, path: RelPath, kind: EntryKind) -> RelPath {
-        if self.at.is_root() {
-            self.made.push((path.clone(), kind));
-        }
+        self.made.push((path.clone(), kind));
         path
     }
 
@@ -109,6 +107,11 @@ impl Stage {
         Ok(self.root.draft(&path)?)
     }
 
+    fn persist(&self) -> Result<()> {
+        let made = self.made.iter().map(|(path, _)| path);
+        Ok(persist(self.root.as_ref(), made.chain([&self.base]))?)
+    }
+
     /// Writes the document of the root and lets the tree appear.
     ///
     /// # Errors
@@ -117,14 +120,14 @@ impl Stage {
         let root = Arc::clone(&self.root);
         let marker = RelPath::new(META).unwrap_or_default();
         if self.at.is_root() {
-            root.persist_all()?;
+            self.persist()?;
             // Nobody else writes here: the folder was empty, and is locked.
             root.replace(&[(marker, document.to_vec())])?;
             self.finished = true;
             return Ok(());
         }
         self.create(&marker, document)?;
-        root.persist_all()?;
+        self.persist()?;
         if self.old {
             replace(root.as_ref(), &self.base, &self.at)?;
             // Now the older tree has the hidden name; what cannot be removed of it stays hidden.
@@ -154,6 +157,25 @@ impl Drop for Stage {
             };
         }
     }
+}
+
+/// From so many files on, one call for the whole file system is less work than one for each; with fewer, nobody waits for
+/// what others are writing.
+const MANY: usize = 512;
+
+/// Puts files and folders on the disk.
+///
+/// # Errors
+/// `Io`.
+pub fn persist<'p>(
+    root: &dyn RootMut,
+    paths: impl IntoIterator<Item = &'p RelPath>,
+) -> Result<(), IoError> {
+    let paths: Vec<&RelPath> = paths.into_iter().collect();
+    if paths.len() >= MANY {
+        return root.persist_all();
+    }
+    paths.into_iter().try_for_each(|path| root.persist(path))
 }
 
 /// A name that readers ignore and nobody else has.

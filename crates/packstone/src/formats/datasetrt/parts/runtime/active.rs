@@ -7,11 +7,12 @@ use packstone_container::json::Value;
 use packstone_io::Kind;
 
 use super::super::super::codes;
-use super::super::super::schema::arrow_error;
+use super::super::draws::Population;
 use super::super::joint::Joint;
 use super::super::loader::{self, Plan};
 use super::super::sampler::{Order, Sampler, Window};
 use super::super::table::{ActiveTable, Caches};
+use super::super::whole;
 use super::bundle::Bundle;
 use super::drawn::Pick;
 use super::pass::Pass;
@@ -79,15 +80,10 @@ impl ActiveDataset {
     /// `sampling_invalid`, `no_samples`.
     pub fn new(joint: Joint, config: ReaderConfig, runtime: Runtime) -> Result<Self> {
         config.check()?;
-        let caches = joint.caches().iter().map(|cache| (cache.cache_id, cache.samples()));
-        let caches = Caches::new(caches.collect()).ok_or_else(|| {
-            let message = "expected caches whose samples fit 64 bits, found more";
-            Error::new(Kind::Invalid, codes::TABLE_INVALID, Place::default(), message)
-        })?;
+        let caches = whole::caches(&joint)?;
         let order = if config.shuffle { Order::Shuffled(config.seed) } else { Order::Table };
-        let sampler = Sampler::new(super::super::draws::Population::Equal(joint.len()), order)?;
+        let sampler = Sampler::new(Population::Equal(joint.len()), order)?;
         let state = Mutex::new(State { sampler, table: None });
-        let caches = Arc::new(caches);
         Ok(Self(Arc::new(Inner { joint, caches, config, runtime, state })))
     }
 
@@ -142,7 +138,7 @@ impl ActiveDataset {
         if let Some(active) = &state.table {
             return Ok(active.table.clone());
         }
-        let table = whole_table(&self.0.joint, &self.0.caches)?;
+        let table = whole::whole_table(&self.0.joint, Arc::clone(&self.0.caches))?;
         state.table = Some(Active::new(table.clone()));
         Ok(table)
     }
@@ -290,14 +286,4 @@ impl Active {
         let table = self.table.is_replaced().then_some(&self.table)?;
         Some(self.digest.get_or_init(|| state::digest(table)))
     }
-}
-
-/// The stored columns of all caches.
-fn whole_table(joint: &Joint, caches: &Arc<Caches>) -> Result<ActiveTable> {
-    let read = |cache: &Arc<super::super::cache::Cache>| {
-        let place = || cache.site.place(super::super::super::layout::METADATA);
-        cache.table()?.table().map_err(|error| arrow_error(&error, place()))
-    };
-    let parts = joint.caches().iter().map(read).collect::<Result<Vec<Table>>>()?;
-    ActiveTable::new(Arc::clone(caches), &parts)
 }

@@ -1,0 +1,67 @@
+//! The stable codes of errors and findings; `docs/findings.md` explains each, and a test keeps both lists equal.
+
+macro_rules! codes {
+    ($($name:ident = $code:literal),+ $(,)?) => {
+        $(#[doc = concat!("`", $code, "`")] pub const $name: &str = $code;)+
+        /// All codes of this format.
+        pub const ALL: &[&str] = &[$($code),+];
+    };
+}
+
+codes! {
+    ANNOTATION_INVALID = "sds/annotation_invalid",
+    ANNOTATION_LOOSE = "sds/annotation_loose",
+    ANNOTATION_MISMATCH = "sds/annotation_mismatch",
+    BYTE_ORDER_MARK = "sds/byte_order_mark",
+    CATALOG_CHANGED = "sds/catalog_changed",
+    CATALOG_INVALID = "sds/catalog_invalid",
+    COLLISION = "sds/collision",
+    COUNT_MISMATCH = "sds/count_mismatch",
+    COVERAGE = "sds/coverage",
+    DESCRIPTOR_INVALID = "sds/descriptor_invalid",
+    DOCUMENT_INVALID = "sds/document_invalid",
+    DTYPE_UNSUPPORTED = "sds/dtype_unsupported",
+    DUPLICATE_ID = "sds/duplicate_id",
+    DUPLICATE_KEY = "sds/duplicate_key",
+    FOREIGN_SNAPSHOT = "sds/foreign_snapshot",
+    FORMAT_UNKNOWN = "sds/format_unknown",
+    GENERATION_IGNORED = "sds/generation_ignored",
+    ID_INVALID = "sds/id_invalid",
+    INDEX_OUT_OF_RANGE = "sds/index_out_of_range",
+    JSON_INVALID = "sds/json_invalid",
+    LAYOUT_UNSUPPORTED = "sds/layout_unsupported",
+    LIMIT_EXCEEDED = "sds/limit_exceeded",
+    METADATA_LOOSE = "sds/metadata_loose",
+    MISSING_OBJECT = "sds/missing_object",
+    MIXED_FIELDS = "sds/mixed_fields",
+    NOT_WRITABLE = "sds/not_writable",
+    OPTION_INVALID = "sds/option_invalid",
+    PATH_ABSOLUTE = "sds/path_absolute",
+    PATH_INVALID = "sds/path_invalid",
+    PATH_LINK = "sds/path_link",
+    PAYLOAD_INVALID = "sds/payload_invalid",
+    POINTER_INVALID = "sds/pointer_invalid",
+    PROTOTYPE = "sds/prototype",
+    PUBLISHED_ONCE = "sds/published_once",
+    RANGE_MISMATCH = "sds/range_mismatch",
+    READER_TOO_OLD = "sds/reader_too_old",
+    RECORD_INVALID = "sds/record_invalid",
+    REVISION_HASH_MISMATCH = "sds/revision_hash_mismatch",
+    ROOT_MISMATCH = "sds/root_mismatch",
+    ROW_INVALID = "sds/row_invalid",
+    ROW_LOOSE = "sds/row_loose",
+    ROW_MISMATCH = "sds/row_mismatch",
+    SET_INVALID = "sds/set_invalid",
+    SET_MISMATCH = "sds/set_mismatch",
+    SHARD_CONFLICT = "sds/shard_conflict",
+    SHARD_DAMAGED = "sds/shard_damaged",
+    SHARD_SLACK = "sds/shard_slack",
+    SIZE_MISMATCH = "sds/size_mismatch",
+    TENSOR_SHARED = "sds/tensor_shared",
+    UNKNOWN_KEY = "sds/unknown_key",
+    UNKNOWN_SET = "sds/unknown_set",
+    UNREFERENCED = "sds/unreferenced",
+    VERSION_INVALID = "sds/version_invalid",
+    VIEW_INVALID = "sds/view_invalid",
+    WORK_IDS = "sds/work_ids",
+}

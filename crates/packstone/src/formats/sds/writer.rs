@@ -1,0 +1,347 @@
+//! Writing a new dataset of samples: shards of bounded size while samples come, everything else at the end.
+//!
+//! Each collection becomes a range of records, in the order of the plan; the root's metadata say which, see
+//! [`own`](super::parts::own). Samples of a collection `annotations/<name>` that was read from a dataset of this format
+//! become that annotation set, after the records are published.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use packstone_container::json::{At, Object, ShapeError, Value};
+use packstone_io::{Kind, RelPath, RootMut};
+
+use super::codes;
+use super::layout::{ROOT_DOCUMENT, fixed};
+use super::options::Policy;
+use super::parts::annotate::{AnnotationOptions, publish_annotations};
+use super::parts::carrier::{Annotation, from_metadata};
+use super::parts::own::{MEMBER, Own, RECORDS};
+use super::parts::payload::encode;
+use super::parts::publish::{PublishOptions, SHARDS_PER_PAGE, publish};
+use super::parts::reference::ObjectPath;
+use super::parts::view::REFERENCE;
+use super::parts::write::{PublishedShard, ShardOptions, ShardWriter};
+use super::reader::{ANNOTATIONS, SdsDataset};
+use super::schema::{check_plan, metadata_of, record};
+use crate::error::{Error, Place, Result};
+use crate::format::{Plan, Writer, Written};
+use crate::model::{Batch, Schema};
+
+/// The options of a new dataset with their meaning.
+pub const NAMES: &[(&str, &str)] = &[
+    ("dataset_id", "the name of the dataset; that of the source, or \"dataset\""),
+    ("snapshot_id", "the name of its snapshot, which becomes a folder; \"snapshot\""),
+    ("records_per_shard", "records in a shard at most; 10000"),
+    ("bytes_per_shard", "bytes of values in a shard, about, at most; 268435456"),
+    ("shards_per_page", "shards that a page of the manifest names; 10000"),
+];
+
+/// What a new dataset is like.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// Names, and what the dataset says about itself.
+    pub publish: PublishOptions,
+    /// Records in a shard at most.
+    pub records_per_shard: u64,
+    /// Bytes of values in a shard, about, at most.
+    pub bytes_per_shard: u64,
+}
+
+impl WriteOptions {
+    /// What `options` ask for, and by default what the source is like.
+    ///
+    /// # Errors
+    /// `option_invalid`, `id_invalid`.
+    pub fn new(plan: &Plan, options: &Object) -> Result<Self> {
+        let known = |name: &str| NAMES.iter().any(|(known, _)| *known == name);
+        if let Some(name) = options.keys().find(|name| !name.as_str().is_some_and(known)) {
+            let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
+            return Err(invalid(format!(
+                "expected an option of {}, found {name}",
+                names.join(", ")
+            )));
+        }
+        let native = plan.source.as_ref().filter(|(id, _)| id == super::ID).map(|(_, n)| n);
+        let id = native.and_then(|native| native.get("dataset_id")?.as_str()).unwrap_or("dataset");
+        let mut publish = PublishOptions::new(id, "snapshot");
+        publish.metadata = native.map(metadata_of).unwrap_or_default();
+        // What is written here is no view, whatever its source was.
+        publish.metadata.remove(REFERENCE);
+        let mut made = Self { publish, records_per_shard: 10_000, bytes_per_shard: 256 << 20 };
+        let value = Value::Object(options.clone());
+        made.read(At::root(&value)).map_err(|error| invalid(error.to_string()))?;
+        made.publish.check(&Policy::default())?;
+        Ok(made)
+    }
+
+    fn read(&mut self, at: At<'_>) -> Result<(), ShapeError> {
+        let publish = &mut self.publish;
+        for (name, text) in
+            [("dataset_id", &mut publish.dataset_id), ("snapshot_id", &mut publish.snapshot_id)]
+        {
+            if let Some(at) = at.optional(name)? {
+                *text = at.str()?.to_owned();
+            }
+        }
+        publish.shards_per_page = SHARDS_PER_PAGE;
+        for (name, number) in [
+            ("records_per_shard", &mut self.records_per_shard),
+            ("bytes_per_shard", &mut self.bytes_per_shard),
+            ("shards_per_page", &mut publish.shards_per_page),
+        ] {
+            if let Some(at) = at.optional(name)? {
+                *number = at.u64()?;
+                if *number == 0 {
+                    return Err(at.unexpected("at least 1"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(Kind::Invalid, codes::OPTION_INVALID, Place::default(), message)
+}
+
+/// The name of the annotation set that a collection is.
+pub fn set_name(collection: &str) -> Option<&str> {
+    collection.strip_prefix(ANNOTATIONS)?.strip_prefix('/')
+}
+
+/// One collection in the making.
+#[derive(Default)]
+struct Lane {
+    name: String,
+    /// Records that wait for their shard to be full.
+    waiting: Vec<super::parts::payload::Encoded>,
+    waiting_bytes: u64,
+    records: u64,
+    shards: Vec<PublishedShard>,
+    /// The annotations of a set.
+    annotations: Vec<Annotation>,
+}
+
+/// Writes a new dataset; dropped before it finishes, it takes its shards back.
+pub struct SdsWriter {
+    root: Arc<dyn RootMut>,
+    options: WriteOptions,
+    shard_options: Arc<ShardOptions>,
+    own: Own,
+    lanes: Vec<Lane>,
+    /// True where the source has annotation sets, so that collections of their names are such.
+    annotated: bool,
+    failed: bool,
+    written: Written,
+}
+
+impl SdsWriter {
+    /// Starts a new dataset in `root`, where none may be.
+    ///
+    /// # Errors
+    /// `collision`; `not_writable`, `option_invalid`, `id_invalid`.
+    pub fn create(root: Arc<dyn RootMut>, plan: &Plan, options: &Object) -> Result<Self> {
+        check_plan(plan)?;
+        if !plan.collections.is_empty()
+            && plan.collections.iter().all(|(name, _)| set_name(name).is_some())
+            && plan.source.as_ref().is_some_and(|(id, _)| id == super::ID)
+        {
+            let message =
+                "expected records for the annotations to be about, found annotations alone";
+            return Err(Error::new(
+                Kind::Unsupported,
+                codes::NOT_WRITABLE,
+                Place::default(),
+                message,
+            ));
+        }
+        let options = WriteOptions::new(plan, options)?;
+        if root.len(&fixed(ROOT_DOCUMENT)).is_ok() {
+            let message = "expected a folder without a dataset, found one in it";
+            let place = Place::file(ROOT_DOCUMENT);
+            return Err(Error::new(Kind::Exists, codes::COLLISION, place, message));
+        }
+        let annotated = plan.source.as_ref().is_some_and(|(id, _)| id == super::ID);
+        let lane =
+            |(name, _): &(String, Option<u64>)| Lane { name: name.clone(), ..Lane::default() };
+        let mut writer = Self {
+            root,
+            shard_options: Arc::default(),
+            own: Own { schema: Schema::clone(&plan.schema), ..Own::default() },
+            lanes: plan.collections.iter().map(lane).collect(),
+            options,
+            annotated,
+            failed: false,
+            written: Written::default(),
+        };
+        writer.own.carried.clone_from(&plan.carried);
+        Ok(writer)
+    }
+
+    fn set_of<'n>(&self, collection: &'n str) -> Option<&'n str> {
+        set_name(collection).filter(|_| self.annotated)
+    }
+
+    fn lane(&mut self, name: &str) -> usize {
+        let known = self.lanes.iter().position(|lane| lane.name == name);
+        known.unwrap_or_else(|| {
+            self.lanes.push(Lane { name: name.to_owned(), ..Lane::default() });
+            self.lanes.len() - 1
+        })
+    }
+
+    fn take(&mut self, collection: &str, batch: &Batch) -> Result<()> {
+        let at = self.lane(collection);
+        let Some(lane) = self.lanes.get(at) else { return Ok(()) };
+        let first = lane.records;
+        let alone = self.lanes.len() == 1;
+        let called = |row: usize| {
+            let number = first.saturating_add(row as u64);
+            if alone { number.to_string() } else { format!("{collection}/{number}") }
+        };
+        let rows = 0..batch.rows();
+        let here = |row: usize| {
+            move |error: Error| {
+                let place = error.place().clone().record(first.saturating_add(row as u64));
+                error.with_place(place)
+            }
+        };
+        if self.set_of(collection).is_some() {
+            let annotation = |row: usize| {
+                let record = record(batch, row, || called(row))?;
+                from_metadata(record.id, &record.metadata, record.fields)
+            };
+            let all = rows.map(|row| annotation(row).map_err(here(row)));
+            let all = all.collect::<Result<Vec<_>>>()?;
+            if let Some(lane) = self.lanes.get_mut(at) {
+                lane.records = lane.records.saturating_add(all.len() as u64);
+                lane.annotations.extend(all);
+            }
+            return Ok(());
+        }
+        let policy = &self.shard_options.policy;
+        let encoded = rows.map(|row| {
+            let record = record(batch, row, || called(row)).map_err(here(row))?;
+            encode(&record, policy).map_err(here(row))
+        });
+        // A batch is taken as a whole or not at all.
+        let encoded = encoded.collect::<Result<Vec<_>>>()?;
+        self.failed = true;
+        for record in encoded {
+            let full = self.lanes.get_mut(at).is_some_and(|lane| {
+                let size = (record.record.len() as u64).saturating_add(record.row.len() as u64);
+                lane.waiting_bytes = lane.waiting_bytes.saturating_add(size);
+                lane.records = lane.records.saturating_add(1);
+                lane.waiting.push(record);
+                lane.waiting.len() as u64 >= self.options.records_per_shard
+                    || lane.waiting_bytes >= self.options.bytes_per_shard
+            });
+            if full {
+                self.store(at)?;
+            }
+        }
+        self.failed = false;
+        Ok(())
+    }
+
+    /// Writes the records that wait as a shard.
+    fn store(&mut self, at: usize) -> Result<()> {
+        let several = self.lanes.len() > 1;
+        let Some(lane) = self.lanes.get_mut(at) else { return Ok(()) };
+        let waiting = std::mem::take(&mut lane.waiting);
+        lane.waiting_bytes = 0;
+        let first = lane.records.saturating_sub(waiting.len() as u64);
+        // Names in the order of collections, and of records in them.
+        let work_id = if several { format!("{at:04}-{first:012}") } else { format!("{first:012}") };
+        let mut writer = ShardWriter::start(self.root.as_ref(), &work_id, 0, &self.shard_options)?;
+        waiting.iter().try_for_each(|encoded| writer.push_encoded(encoded))?;
+        let shard = writer.finish()?;
+        self.written.shards = self.written.shards.saturating_add(1);
+        self.written.samples = self.written.samples.saturating_add(shard.record_count);
+        let bytes = shard.data.stored_bytes.saturating_add(shard.metadata.stored_bytes);
+        self.written.bytes = self.written.bytes.saturating_add(bytes);
+        lane.shards.push(shard);
+        Ok(())
+    }
+
+    fn publish(mut self: Box<Self>) -> Result<Written> {
+        if self.failed {
+            return Err(invalid(
+                "expected a writer without a failure, found one that failed before".to_owned(),
+            ));
+        }
+        self.failed = true;
+        for at in 0..self.lanes.len() {
+            if self.lanes.get(at).is_some_and(|lane| !lane.waiting.is_empty()) {
+                self.store(at)?;
+            }
+        }
+        let (sets, lanes): (Vec<_>, Vec<_>) =
+            self.lanes.iter().partition(|lane| self.set_of(&lane.name).is_some());
+        let plain = matches!(lanes[..], [only] if only.name == RECORDS);
+        let mut own = self.own.clone();
+        own.collections = lanes.iter().map(|lane| (lane.name.clone(), lane.records)).collect();
+        let mut options = self.options.publish.clone();
+        options.metadata.remove(MEMBER);
+        // A copy of a dataset that says nothing of the kind needs to say nothing either.
+        let loose = own.schema.fields.iter().all(|field| field.varying);
+        if !(plain && loose && self.annotated && own.carried.is_none()) {
+            options.metadata.insert(MEMBER, own.to_value());
+        }
+        let shards: Vec<PublishedShard> =
+            lanes.iter().flat_map(|lane| lane.shards.iter().cloned()).collect();
+        let dataset = publish(&self.root, &shards, &options, &self.shard_options.policy)?;
+        let written = self.written.clone();
+        let done = self.annotate(&dataset, &sets);
+        // From here on the dataset is there, and nothing is taken back.
+        self.lanes.clear();
+        done.map(|()| written)
+    }
+
+    fn annotate(&self, dataset: &SdsDataset, sets: &[&Lane]) -> Result<()> {
+        for lane in sets {
+            let Some(name) = self.set_of(&lane.name) else { continue };
+            let annotations = lane.annotations.iter().cloned().map(Ok);
+            let (metadata, options) = (Object::new(), AnnotationOptions::default());
+            publish_annotations(&self.root, dataset, name, annotations, &metadata, &options)?;
+        }
+        Ok(())
+    }
+}
+
+impl Writer for SdsWriter {
+    fn write(&mut self, collection: &str, batch: &Batch) -> Result<()> {
+        if self.failed {
+            return Err(invalid(
+                "expected a writer without a failure, found one that failed before".to_owned(),
+            ));
+        }
+        self.take(collection, batch)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Written> {
+        self.publish()
+    }
+}
+
+impl Drop for SdsWriter {
+    fn drop(&mut self) {
+        // Best effort: what cannot be removed is named by nothing, and readers ignore it.
+        let mut folders = BTreeSet::new();
+        for shard in self.lanes.iter().flat_map(|lane| &lane.shards).filter(|shard| shard.created) {
+            for object in [&shard.data, &shard.metadata] {
+                let ObjectPath::Relative(path) = &object.path else { continue };
+                let _ = self.root.remove(path);
+                let mut folder = path.parent();
+                while let Some(here) = folder.filter(|folder| !folder.is_root()) {
+                    folder = here.parent();
+                    folders.insert(here);
+                }
+            }
+        }
+        let folders: Vec<RelPath> = folders.into_iter().collect();
+        for folder in folders.iter().rev() {
+            let _ = self.root.remove_folder(folder);
+        }
+    }
+}
