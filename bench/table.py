@@ -73,7 +73,7 @@ def _figure(line: Line | None) -> str:
         return ""
     mode = f" ({line['mode']})" if line.get("mode") else ""
     if "memory" in line:
-        return f"{line['memory'] / 1e6:.1f} MB{mode}"
+        return f"{line['memory'] / 1e3:,.0f} kB{mode}"
     rate = f", {_rate(line)}" if line["bytes"] else ""
     return f"{_seconds(line['seconds'])}{rate}{mode}"
 

@@ -9,7 +9,7 @@ mod measure;
 mod sedpack;
 mod tensordict;
 
-use packstone::Result;
+use packstone::{Error, Kind, Result};
 
 use measure::Request;
 
@@ -19,7 +19,10 @@ fn main() -> Result<()> {
         "sedpack" => sedpack::measure(&request),
         "tensordict" => tensordict::measure(&request),
         "datasetrt" => datasetrt::measure(&request),
-        _ => panic!("expected sedpack, tensordict or datasetrt, found {format:?}"),
+        _ => {
+            let message = format!("expected sedpack, tensordict or datasetrt, found {format:?}");
+            Err(Error::new(Kind::Invalid, "bench/format", Default::default(), message))
+        }
     }
 }
 

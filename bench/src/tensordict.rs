@@ -49,27 +49,30 @@ fn base(request: &Request) -> Result<()> {
     if !request.wants("batches") && !request.wants("gather") {
         return Ok(());
     }
-    let rows = data(&request.path)?.len();
-    let widths: Vec<usize> =
-        leaves.iter().map(|leaf| leaf.len() / usize::try_from(rows).unwrap_or(1)).collect();
+    let samples = data(&request.path)?.len();
+    let rows = usize::try_from(samples).unwrap_or(usize::MAX);
+    let widths: Vec<usize> = leaves.iter().map(|leaf| leaf.len() / rows).collect();
     let piece = |leaf: &Buf, width: usize, first: usize| {
         let start = first * width;
         leaf.slice(start..(start + BATCH * width).min(leaf.len())).unwrap_or_default()
     };
-    let firsts = (0..rows as usize).step_by(BATCH);
+    let firsts = (0..rows).step_by(BATCH);
     let each =
         |first| leaves.iter().zip(&widths).map(move |(leaf, width)| piece(leaf, *width, first));
     request.memcpy(&firsts.flat_map(each).collect::<Vec<Buf>>());
-    let steps: Vec<Vec<u64>> = (0..GATHERS).map(|n| indices(n, rows, BATCH as u64)).collect();
+    let row = |index| usize::try_from(index).unwrap_or(usize::MAX);
+    let steps: Vec<Vec<usize>> = (0..GATHERS)
+        .map(|n| indices(n, samples, BATCH as u64).into_iter().map(row).collect())
+        .collect();
     let bytes = GATHERS * (BATCH * widths.iter().sum::<usize>()) as u64;
     request.base("rowcopy", bytes, &steps, || {
         let mut target = AlignedBuf::default();
         let (leaves, widths) = (&leaves, &widths);
-        move |rows: &Vec<u64>| {
+        move |rows: &Vec<usize>| {
             target.clear();
             for (leaf, width) in leaves.iter().zip(widths) {
                 for row in rows {
-                    let start = *row as usize * width;
+                    let start = row * width;
                     let row = leaf.get(start..start + width).unwrap_or_default();
                     let _ = target.extend_from_slice(row);
                 }
