@@ -157,7 +157,8 @@ fn collections_get_names_that_the_target_can_spell() {
     let stored = format.open(root, &Limits::default()).unwrap();
     assert_eq!(stored.collections(), ["a_b_", "a_b", "collection", "fine"]);
     let mut back = reopened(stored).unwrap().collections();
-    (names.sort_unstable(), back.sort_unstable());
+    names.sort_unstable();
+    back.sort_unstable();
     assert_eq!(back, names);
 }
 
