@@ -115,9 +115,8 @@ fn what_a_source_says_about_itself_stays_word_for_word() {
         want.insert("format", source.info().format);
         want.insert("native", source.info().native.clone());
         assert!(origin(stored.as_ref()) == Value::Object(want), "{place}");
-        for (path, bytes) in root.files().iter().filter(|(path, _)| path.name() == "manifest.json")
-        {
-            let manifest = json::read(bytes, &ReadOptions::default()).expect(path.as_str()).value;
+        for (_, bytes) in root.files().iter().filter(|(path, _)| path.name() == "manifest.json") {
+            let manifest = json::read(bytes, &ReadOptions::default()).unwrap().value;
             let carried = manifest.get("packstone").unwrap().get("carried").unwrap();
             as_text += usize::from(carried.as_str().is_some());
         }
