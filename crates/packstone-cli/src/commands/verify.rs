@@ -144,11 +144,18 @@ fn tell(report: &VerifyReport) {
             count => verdict.push(units::counted(count, name)),
         }
     }
+    // Formats of trees are checked leaf by leaf and not sample by sample.
+    let covered = match report.samples {
+        0 => units::counted(report.tasks, "part"),
+        samples => {
+            let (samples, shards) =
+                (units::counted(samples, "sample"), units::counted(report.tasks, "shard"));
+            format!("{samples} in {shards}")
+        }
+    };
     note(format!(
-        "{}: {} in {}, {} in {} ({})",
+        "{}: {covered}, {} in {} ({})",
         verdict.join(", "),
-        units::counted(report.samples, "sample"),
-        units::counted(report.tasks, "shard"),
         units::size(report.bytes),
         units::time(time),
         units::rate(report.bytes, time),
