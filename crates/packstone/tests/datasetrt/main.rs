@@ -9,7 +9,6 @@
 )]
 
 mod bad;
-mod bundle;
 mod convert;
 mod documents;
 mod faults;
