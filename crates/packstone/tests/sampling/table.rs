@@ -264,28 +264,3 @@ fn tables_of_caches_must_fit_them_and_each_other() {
     let other = with(&two, "label", Values::Float64(vec![1.0, 2.0]));
     assert_eq!(build(&[one, other]), Err(codes::TABLE_INVALID));
 }
-
-#[test]
-fn a_million_rows_cost_what_their_columns_do() {
-    let rows = 1_000_000;
-    let caches = Arc::new(Caches::new(vec![(1, rows)]).unwrap());
-    let labels = Column::new(Values::Int64((0..rows as i64).collect()));
-    let flags = Column::new(Values::Bool(Bitmap::from_fn(rows as usize, |row| row % 3 == 0)));
-    let stored = Table::new([("label".to_owned(), labels), ("flag".to_owned(), flags)]).unwrap();
-    let table = ActiveTable::new(caches, std::slice::from_ref(&stored)).unwrap();
-    let shared = table.to_table().unwrap();
-    assert!(Arc::ptr_eq(shared.column("label").unwrap(), stored.column("label").unwrap()));
-    drop(shared);
-    let before = resident();
-    let half = table.filter(&Bitmap::from_fn(rows as usize, |row| row % 2 == 0)).unwrap();
-    // 500,000 rows: two ids, a weight, its sum and a label of 8 bytes each, and one bit.
-    let cost = resident() - before;
-    assert!(cost < 60 << 20, "{cost} bytes");
-    assert_eq!(half.identity(499_999).unwrap().sample_id, 999_998);
-}
-
-/// Bytes of memory in use.
-fn resident() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
-}
