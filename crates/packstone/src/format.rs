@@ -53,17 +53,7 @@ pub trait Format: Sync {
     /// # Errors
     /// Those of [`Format::open`]; `Unsupported`; `Invalid` where they do not go together.
     fn open_many(&self, roots: Vec<Arc<dyn Root>>, limits: &Limits) -> Result<Arc<dyn Dataset>> {
-        match <[_; 1]>::try_from(roots) {
-            Ok([only]) => self.open(only, limits),
-            Err(roots) => {
-                let message = format!(
-                    "expected one {} dataset, found {} that cannot be read as one",
-                    self.id(),
-                    roots.len()
-                );
-                Err(Error::new(Kind::Unsupported, "format/one_root", Place::default(), message))
-            }
-        }
+        self.open(only(self.id(), roots)?, limits)
     }
 
     /// What samples of a new dataset can be made of, under these options. What they cannot be made of is carried in
@@ -101,6 +91,14 @@ pub trait Format: Sync {
     /// # Errors
     /// Those of [`Format::open`].
     fn audit(&self, root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit>;
+
+    /// Prepares a check of several roots that are read as one dataset, and of what must hold between them.
+    ///
+    /// # Errors
+    /// Those of [`Format::audit`]; `Unsupported` as for [`Format::open_many`].
+    fn audit_many(&self, roots: Vec<Arc<dyn Root>>, options: &AuditOptions) -> Result<Audit> {
+        self.audit(only(self.id(), roots)?, options)
+    }
 
     /// Joins what workers wrote on their own into the dataset, from the part files of the root that are named, or all.
     ///
@@ -146,6 +144,16 @@ pub struct Selected<'s> {
     pub samples: &'s [u64],
     /// How they were found.
     pub condition: Option<&'s str>,
+}
+
+/// The one root there is, for formats that do not read several as one.
+fn only(id: &str, roots: Vec<Arc<dyn Root>>) -> Result<Arc<dyn Root>> {
+    let [root] = <[_; 1]>::try_from(roots).map_err(|roots| {
+        let message =
+            format!("expected one {id} dataset, found {} that cannot be read as one", roots.len());
+        Error::new(Kind::Unsupported, "format/one_root", Place::default(), message)
+    })?;
+    Ok(root)
 }
 
 /// What a new dataset will hold.

@@ -90,22 +90,19 @@ pub struct Opened {
     pub dataset: Arc<dyn Dataset>,
 }
 
-/// Opens what is at `paths` as one dataset, whatever its format; or, where the only one is a file with a selection of
-/// samples, these.
+/// Where a dataset lies, and its format.
+pub struct Probed {
+    /// Its roots; several where they are read as one.
+    pub roots: Vec<Arc<dyn Root>>,
+    /// The format of all of them.
+    pub format: &'static dyn Format,
+}
+
+/// Roots for what is at `paths`, and the one format of all of them.
 ///
 /// # Errors
-/// `format/unrecognized`; `format/mixed` where several have different formats, or one is a selection; those of
-/// [`Format::open_many`] and [`Format::open_selection`].
-pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Opened> {
-    for path in paths {
-        let Some(saved) = selection::find(path, limits)? else { continue };
-        if paths.len() == 1 {
-            return saved.open(limits);
-        }
-        let message = "expected datasets alone, found a selection among several paths";
-        let place = Place::file(path.display());
-        return Err(Error::new(Kind::Invalid, "format/mixed", place, message));
-    }
+/// `format/unrecognized`; `format/mixed` where they have different formats; `NotFound`, `Denied`, `Io`.
+pub fn probe_all(paths: &[PathBuf]) -> Result<Probed> {
     let mut roots: Vec<Arc<dyn Root>> = Vec::with_capacity(paths.len());
     let mut format: Option<&'static dyn Format> = None;
     for path in paths {
@@ -127,6 +124,26 @@ pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Opened> {
         let message = "expected a dataset, found no path".to_owned();
         Error::new(Kind::Invalid, "format/unrecognized", Place::default(), message)
     })?;
+    Ok(Probed { roots, format })
+}
+
+/// Opens what is at `paths` as one dataset, whatever its format; or, where the only one is a file with a selection of
+/// samples, these.
+///
+/// # Errors
+/// `format/unrecognized`; `format/mixed` where several have different formats, or one is a selection; those of
+/// [`Format::open_many`] and [`Format::open_selection`].
+pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Opened> {
+    for path in paths {
+        let Some(saved) = selection::find(path, limits)? else { continue };
+        if paths.len() == 1 {
+            return saved.open(limits);
+        }
+        let message = "expected datasets alone, found a selection among several paths";
+        let place = Place::file(path.display());
+        return Err(Error::new(Kind::Invalid, "format/mixed", place, message));
+    }
+    let Probed { roots, format } = probe_all(paths)?;
     let dataset = reopened(format.open_many(roots.clone(), limits)?)?;
     Ok(Opened { roots, format, dataset })
 }

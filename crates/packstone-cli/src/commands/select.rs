@@ -87,6 +87,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         return Ok(Exit::Clean);
     }
     let told = format!("{} of {}", units::count(selected), units::counted(samples, "sample"));
+    if selected == 0 && args.condition.is_some() {
+        note("hint: a name that no sample has is null; `packstone head` shows the names there are");
+    }
     match args.count {
         true => out.line(told)?,
         false => {

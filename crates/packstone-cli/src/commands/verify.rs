@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packstone::exec::Progress;
 use packstone::format::AuditOptions;
 use packstone::model::{Finding, Severity};
-use packstone::ops::{DigestOptions, DigestRecord, VerifyOptions, VerifyReport, verify};
+use packstone::ops::{DigestOptions, DigestRecord, VerifyOptions, VerifyReport, verify_many};
 use packstone::{Kind, Limits, Place, site};
 
 use crate::address::{self, Address};
@@ -41,24 +41,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         AuditOptions { quick: args.quick, expect: args.expect.clone(), ..AuditOptions::default() };
     let options = VerifyOptions { audit, threads: args.threads.count() };
     let bar = Bar::shared("verify");
-    let mut report: Option<VerifyReport> = None;
-    let addresses = expanded(&args.addresses)?;
-    for address in &addresses {
-        let next = check(address, &options, &bar)?;
-        report = Some(match report {
-            Some(before) => before.joined(next),
-            None => next,
-        });
-    }
-    let mut report = report.unwrap_or_default();
-    // Each may be whole and yet not go with the others.
-    if args.addresses.len() > 1 && report.count(Severity::Error) == 0 {
-        match address::open_all(&args.addresses) {
-            // Datasets that are never read as one are a request that makes no sense, and no fault of theirs.
-            Err(error) if error.code().starts_with("format/") => return Err(error.into()),
-            other => report.findings.extend(other.err().map(Finding::from)),
-        }
-    }
+    let mut report = check(&sources(&args.addresses)?, &options, &bar)?;
     if let Some(recorded) = recorded {
         let how = DigestOptions { threads: options.threads, limits: options.audit.limits };
         report.findings.extend(match address::open_all(&args.addresses) {
@@ -79,12 +62,14 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     Ok(Exit::found(!report.is_clean()))
 }
 
-/// The addresses, with the data of a selection in place of the selection.
-fn expanded(addresses: &[Address]) -> packstone::Result<Vec<Address>> {
-    let [only] = addresses else { return Ok(addresses.to_vec()) };
-    let sources = site::sources(&only.whole()?.path, &Limits::default())?;
-    let data = |path| Address { path, collection: None };
-    Ok(sources.map_or_else(|| addresses.to_vec(), |paths| paths.into_iter().map(data).collect()))
+/// What is to be checked: the paths, or the data that a selection is of.
+fn sources(addresses: &[Address]) -> packstone::Result<Vec<PathBuf>> {
+    let paths = addresses.iter().map(|address| Ok(address.whole()?.path.clone()));
+    let paths = paths.collect::<packstone::Result<Vec<_>>>()?;
+    match paths.as_slice() {
+        [only] => Ok(site::sources(only, &Limits::default())?.unwrap_or(paths)),
+        _ => Ok(paths),
+    }
 }
 
 /// The digests in a file.
@@ -97,12 +82,12 @@ fn recorded(file: &Path) -> packstone::Result<DigestRecord> {
 }
 
 fn check(
-    address: &Address,
+    paths: &[PathBuf],
     options: &VerifyOptions,
     bar: &Arc<dyn Progress>,
 ) -> packstone::Result<VerifyReport> {
-    let (root, format) = address.whole()?.probe()?;
-    match verify(format, root, options, Some(bar)) {
+    let site::Probed { roots, format } = site::probe_all(paths)?;
+    match verify_many(format, roots, options, Some(bar)) {
         // A dataset that cannot even be opened is what somebody who verifies wants to know.
         Err(error) if is_damage(&error, format.id()) => Ok(VerifyReport {
             format: format.id(),
@@ -144,14 +129,11 @@ fn tell(report: &VerifyReport) {
             count => verdict.push(units::counted(count, name)),
         }
     }
-    // Formats of trees are checked leaf by leaf and not sample by sample.
+    let parts = units::counted(report.tasks, "part");
     let covered = match report.samples {
-        0 => units::counted(report.tasks, "part"),
-        samples => {
-            let (samples, shards) =
-                (units::counted(samples, "sample"), units::counted(report.tasks, "shard"));
-            format!("{samples} in {shards}")
-        }
+        // Trees are checked leaf by leaf and not sample by sample.
+        0 => parts,
+        samples => format!("{} in {parts}", units::counted(samples, "sample")),
     };
     note(format!(
         "{}: {covered}, {} in {} ({})",

@@ -29,7 +29,7 @@ pub use gather::gather;
 pub use record::DigestRecord;
 pub use scan::{Decoded, Mapped, Scan, Shards};
 pub use select::{BalanceKey, Balanced, SelectedCollection, Selection, balanced};
-pub use verify::{VerifyOptions, VerifyReport, verify};
+pub use verify::{VerifyOptions, VerifyReport, verify, verify_many};
 
 /// The error for a collection whose shards hold another number of samples than it says.
 fn count_error(collection: &str, expected: u64, found: u64) -> Error {

@@ -61,18 +61,6 @@ impl VerifyReport {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 
-    /// One report of two checks.
-    #[must_use]
-    pub fn joined(mut self, other: Self) -> Self {
-        self.findings.extend(other.findings);
-        self.documents = self.documents.saturating_add(other.documents);
-        self.tasks = self.tasks.saturating_add(other.tasks);
-        self.samples = self.samples.saturating_add(other.samples);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.seconds += other.seconds;
-        self
-    }
-
     /// For JSON output: the summary; findings have [lines of their own](Finding::to_json).
     pub fn to_json(&self) -> Value {
         let mut out = Object::new();
@@ -91,9 +79,7 @@ impl VerifyReport {
     }
 }
 
-/// Checks the dataset in `root`.
-///
-/// A task that panics is a finding, `exec/thread_died`, and ends no other task.
+/// Checks the dataset in `root`, see [`verify_many`].
 ///
 /// # Errors
 /// Those of [`Format::audit`]; `ops/cancelled`.
@@ -103,8 +89,26 @@ pub fn verify(
     options: &VerifyOptions,
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<VerifyReport> {
+    verify_many(format, vec![root], options, progress)
+}
+
+/// Checks the dataset that `roots` are together.
+///
+/// A task that panics is a finding, `exec/thread_died`, and ends no other task.
+///
+/// # Errors
+/// Those of [`Format::audit`] and [`Format::audit_many`]; `ops/cancelled`.
+pub fn verify_many(
+    format: &dyn Format,
+    roots: Vec<Arc<dyn Root>>,
+    options: &VerifyOptions,
+    progress: Option<&Arc<dyn Progress>>,
+) -> Result<VerifyReport> {
     let start = Instant::now();
-    let audit = format.audit(root, &options.audit)?;
+    let audit = match <[_; 1]>::try_from(roots) {
+        Ok([only]) => format.audit(only, &options.audit)?,
+        Err(roots) => format.audit_many(roots, &options.audit)?,
+    };
     let mut report = VerifyReport {
         format: format.id(),
         findings: audit.findings,

@@ -8,6 +8,7 @@ use packstone::formats::tensordict::options::TreeOptions;
 use packstone::formats::tensordict::parts::archive::ArchiveStore;
 use packstone::formats::tensordict::parts::folder::FolderStore;
 use packstone::formats::tensordict::parts::leaves::leaves;
+use packstone::formats::tensordict::parts::line::line;
 use packstone::formats::tensordict::parts::node::Node;
 use packstone::formats::tensordict::parts::store::Store;
 use packstone::formats::tensordict::parts::tree::Tree;
@@ -37,7 +38,7 @@ fn exercise(root: &Arc<dyn Root>) {
     let Ok(dataset) = TensorDictDataset::open(Arc::clone(root), &tree_options) else { return };
     for entry in dataset.entries() {
         let _ = entry.open();
-        let _ = entry.to_json();
+        let _ = line(&entry, &Limits::default());
     }
     for name in dataset.collections() {
         let Ok(collection) = dataset.collection(&name) else { continue };

@@ -162,6 +162,10 @@ impl Format for DatasetRt {
         audit::audit(&root, options)
     }
 
+    fn audit_many(&self, roots: Vec<Arc<dyn Root>>, options: &AuditOptions) -> Result<Audit> {
+        audit::audit_many(roots, options)
+    }
+
     fn merge(&self, _root: Arc<dyn RootMut>, _options: &MergeOptions) -> Result<Written> {
         Err(immutable("caches are read as one dataset by naming all of them"))
     }

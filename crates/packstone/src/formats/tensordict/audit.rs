@@ -24,7 +24,7 @@ use super::parts::node::{Bytes, FieldValue, Leaf, NestedTensor, Node, StackValue
 use super::parts::pickles::{Looked, Pickle, Role, pickles};
 use super::parts::store::{ItemKind, Store};
 use super::parts::tree::Tree;
-use super::reader::{Opened, TensorDictDataset, open_store};
+use super::reader::{Opened, TensorDictDataset, open_store, shown_by};
 use super::schema::{Support, support};
 use crate::error::{Error, Place, Result};
 use crate::format::{Audit, AuditOptions, AuditTask, ReadContext};
@@ -43,9 +43,10 @@ pub fn audit(root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit> {
 /// # Errors
 /// As for [`audit`].
 pub fn audit_as(root: Arc<dyn Root>, options: &AuditOptions, tree: &TreeOptions) -> Result<Audit> {
-    let opened = open_store(Arc::clone(&root), &tree.limits)?;
+    let file = shown_by(root.as_ref());
+    let opened = open_store(root, &tree.limits)?;
     let store: Arc<dyn Store> = opened.store();
-    let read = Tree::load(store, tree)?;
+    let mut read = Tree::load(Arc::clone(&store), tree)?;
     let mut walk = Walk {
         options,
         audit: Audit { documents: read.documents, ..Audit::default() },
@@ -57,7 +58,7 @@ pub fn audit_as(root: Arc<dyn Root>, options: &AuditOptions, tree: &TreeOptions)
     }
     let collided = read.notes.iter().filter(|note| note.code == codes::NAME_COLLISION);
     walk.collided = collided.filter_map(|note| note.place.file.clone()).collect();
-    walk.audit.findings.extend(read.notes);
+    walk.audit.findings.append(&mut read.notes);
     walk.node(&read.root, &[]);
     for pickle in pickles(&read.root) {
         walk.pickle(&pickle);
@@ -72,7 +73,7 @@ pub fn audit_as(root: Arc<dyn Root>, options: &AuditOptions, tree: &TreeOptions)
         walk.found(Severity::Info, codes::ORPHAN, Place::file(&orphan.path), message);
     }
     // A tree can be sound and still be none that anybody can go through row by row.
-    if let Err(error) = TensorDictDataset::open(root, tree)
+    if let Err(error) = TensorDictDataset::over(file, store, read, tree)
         && error.code() == codes::TOO_LARGE
     {
         walk.audit.findings.push(error.into());

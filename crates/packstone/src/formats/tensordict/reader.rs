@@ -42,6 +42,8 @@ pub const DATA: &str = "data";
 const SHARD_BYTES: u64 = 16 << 20;
 /// Rows of a shard at most.
 const SHARD_ROWS: u64 = 1 << 20;
+/// Rows that there can be where nothing is stored for each of them: as many as are gone through in seconds.
+const BARE_ROWS: u64 = 1 << 24;
 
 /// The files of a tree in `root`: a folder, or an archive where the root is one file.
 ///
@@ -112,10 +114,22 @@ impl TensorDictDataset {
     /// # Errors
     /// Those of [`open_store`] and [`Tree::load`]; the fault of the first node that cannot be read.
     pub fn open(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
-        let document = RelPath::new(META).unwrap_or_default();
-        let file = root.sole_file().cloned().unwrap_or(document);
+        let file = shown_by(root.as_ref());
         let store = open_store(root, &options.limits)?.store();
         let tree = Tree::load(Arc::clone(&store), options)?;
+        Self::over(file, store, tree, options)
+    }
+
+    /// The dataset that a loaded tree is.
+    ///
+    /// # Errors
+    /// The fault of the first node that cannot be read; `too_large` where nothing stands behind its rows.
+    pub fn over(
+        file: RelPath,
+        store: Arc<dyn Store>,
+        tree: Tree,
+        options: &TreeOptions,
+    ) -> Result<Self> {
         if let Some(fault) = first_broken(&tree.root) {
             return Err(fault.error());
         }
@@ -176,6 +190,11 @@ impl TensorDictDataset {
             _ => None,
         }
     }
+}
+
+/// The file that shows a tree: the root document, or the archive.
+pub fn shown_by(root: &dyn Root) -> RelPath {
+    root.sole_file().cloned().unwrap_or_else(|| RelPath::new(META).unwrap_or_default())
 }
 
 /// The first node that could not be read.
@@ -280,11 +299,10 @@ impl Rowwise {
         let len = batch.first().copied().unwrap_or(1);
         // Nothing on the disk stands behind rows without bytes: a number alone must not keep anybody busy.
         let stored = fields.iter().any(|reader| reader.stored_row_bytes() > 0);
-        if !stored && len > limits.entries {
-            let message = format!(
-                "expected at most {} rows without bytes of their own, found {len}",
-                limits.entries
-            );
+        let most = limits.entries.min(BARE_ROWS);
+        if !stored && len > most {
+            let message =
+                format!("expected at most {most} rows without bytes of their own, found {len}");
             return Err(Error::new(
                 Kind::Limit,
                 codes::TOO_LARGE,

@@ -17,6 +17,7 @@ mod copy;
 pub mod descriptor;
 pub mod draws;
 pub mod encode;
+mod filling;
 pub mod float;
 pub mod identity;
 pub mod index;

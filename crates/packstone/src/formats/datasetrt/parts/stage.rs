@@ -15,15 +15,13 @@ use packstone_io::{EntryKind, IoError, Kind, RelPath, Root, RootMut};
 use super::super::codes;
 use super::super::document::{Contents, Manifest, ManifestV2, ManifestV3};
 use super::super::layout::{EXTENSION, INDEX, MANIFEST, METADATA, SHARDS, STAGING};
-use super::super::schema::{ColumnSpec, arrow_error};
+use super::super::schema::ColumnSpec;
 use super::descriptor::Descriptor;
+use super::filling::{self, Fault};
 use super::identity::cache_id;
 use super::index::Row;
 use super::shards::Closed;
 use crate::error::{Error, Place, Result};
-
-/// Bytes that are handed to the disk at once.
-const PIECE: usize = 1 << 20;
 
 /// A cache in the making.
 pub struct Stage {
@@ -206,25 +204,9 @@ impl Stage {
         name: &str,
         fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault>,
     ) -> Result<String> {
-        let path = self.path(name)?;
-        let mut draft = self.root.draft(&path)?;
         let mut hasher = Hasher::new(Algorithm::Sha256);
-        let mut piece: Vec<u8> = Vec::with_capacity(PIECE);
-        let mut out = |bytes: &[u8]| -> Result<(), Fault> {
-            hasher.update(bytes);
-            piece.extend_from_slice(bytes);
-            if piece.len() >= PIECE {
-                draft.write(&piece)?;
-                piece.clear();
-            }
-            Ok(())
-        };
-        fill(&mut out).map_err(|fault| match fault {
-            Fault::Io(error) => error.into(),
-            Fault::Arrow(error) => arrow_error(&error, Place::file(&path)),
-        })?;
-        draft.write(&piece)?;
-        draft.publish()?;
+        let path = self.path(name)?;
+        filling::file(self.root.as_ref(), &path, |bytes| hasher.update(bytes), fill)?;
         Ok(hasher.finish_hex())
     }
 
@@ -282,24 +264,6 @@ pub struct Cache<'a> {
     pub descriptor: &'a Descriptor,
     /// Manifest version.
     pub version: u64,
-}
-
-/// Why a file could not be filled.
-enum Fault {
-    Io(IoError),
-    Arrow(ArrowError),
-}
-
-impl From<IoError> for Fault {
-    fn from(error: IoError) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<ArrowError> for Fault {
-    fn from(error: ArrowError) -> Self {
-        Self::Arrow(error)
-    }
 }
 
 #[cfg(test)]

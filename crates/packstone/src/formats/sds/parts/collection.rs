@@ -146,8 +146,6 @@ impl Collection for Records {
                     continue;
                 }
                 let rows = part_records(entry.data.stored_bytes, entry.record_count);
-                // A view names an object once a record, so its size says nothing about one of them.
-                let rows = if entry.record_indices.is_some() { PART_RECORDS } else { rows };
                 let rows = rows.min(last.saturating_sub(next));
                 let part =
                     Part { offset: next.saturating_sub(entry.first_ordinal), found: found.clone() };

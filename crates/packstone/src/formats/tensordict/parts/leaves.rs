@@ -9,7 +9,6 @@ use packstone_container::json::{Object, Value};
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
-use super::super::schema::torch_name;
 use super::node::{
     Bytes, FieldFiles, FieldValue, Leaf, NestedTensor, Node, NonTensorStack, Source, StackValues,
 };
@@ -189,38 +188,5 @@ impl Entry<'_> {
                 Err(Error::new(Kind::Invalid, codes::NO_COMMON_FORM, place, message))
             }
         }
-    }
-
-    /// What is known without opening it, for JSON output.
-    pub fn to_json(&self) -> Object {
-        let mut out = Object::new();
-        out.insert("key", self.key.iter().map(String::as_str).collect::<Vec<_>>());
-        out.insert("node", self.word());
-        if let Some(dtype) = self.dtype() {
-            out.insert("dtype", torch_name(dtype).as_ref());
-        }
-        if let Some(shape) = self.shape() {
-            out.insert("shape", shape.as_slice());
-        }
-        if let Some(bytes) = self.nbytes() {
-            out.insert("nbytes", bytes);
-        }
-        if let Some(file) = self.file() {
-            out.insert("file", file);
-        }
-        if let Some(value) = self.value() {
-            out.insert("value", value);
-        }
-        let fault = match self.content {
-            Content::Tensor(Leaf { data: Bytes::Faulty(fault), .. })
-            | Content::Value(FieldValue::Faulty(fault), _)
-            | Content::Values(NonTensorStack { values: StackValues::Faulty(fault), .. })
-            | Content::Broken(Node::Broken(fault)) => Some(fault),
-            _ => None,
-        };
-        if let Some(fault) = fault {
-            out.insert("error", fault.error().to_string());
-        }
-        out
     }
 }

@@ -13,14 +13,15 @@
 use std::sync::Arc;
 
 use packstone_container::Limits;
-use packstone_container::arrow_table::{ArrowError, ArrowFile, Table, write_file};
+use packstone_container::arrow_table::{ArrowFile, Table, write_file};
 use packstone_container::json::{self, At, ReadOptions, ShapeError, Style, Value};
-use packstone_io::{IoError, Kind, RelPath, Root, RootMut};
+use packstone_io::{Kind, RelPath, Root, RootMut};
 
 use super::super::super::codes;
 use super::super::super::layout::METADATA;
 use super::super::super::options::OpenOptions;
 use super::super::super::schema::arrow_error;
+use super::super::filling;
 use super::super::shape::shape_error;
 use super::{ActiveDataset, ReaderConfig, Runtime};
 use crate::error::{Error, Place, Result};
@@ -32,8 +33,6 @@ const PARTIAL: [&str; 2] = ["dataset.json.partial", "metadata.arrow.partial"];
 const VERSION: u64 = 2;
 /// Rows of a record batch.
 const BATCH_ROWS: usize = 65_536;
-/// Bytes that are handed to the disk at once.
-const PIECE: usize = 1 << 20;
 const MEMBERS: [&str; 7] = [
     "version",
     "cache_paths",
@@ -74,7 +73,7 @@ impl Bundle {
             let message = "expected a folder without a bundle, found one";
             return Err(Error::new(Kind::Exists, codes::BUNDLE_EXISTS, Place::file(name), message));
         }
-        self.write_table(root, &metadata)?;
+        filling::file(root, &metadata, |_| {}, |out| write_file(&self.table, BATCH_ROWS, out))?;
         let text = json::write(&self.document(), &Style::PYDANTIC);
         if let Err(error) = root.replace(&[(config, text.into_bytes())]) {
             // A table alone is no bundle.
@@ -82,25 +81,6 @@ impl Bundle {
             return Err(error.into());
         }
         Ok(())
-    }
-
-    fn write_table(&self, root: &dyn RootMut, file: &RelPath) -> Result<()> {
-        let mut draft = root.draft(file)?;
-        let mut piece = Vec::with_capacity(PIECE);
-        write_file(&self.table, BATCH_ROWS, &mut |bytes: &[u8]| {
-            piece.extend_from_slice(bytes);
-            if piece.len() >= PIECE {
-                draft.write(&piece)?;
-                piece.clear();
-            }
-            Ok::<(), Fault>(())
-        })
-        .map_err(|fault| match fault {
-            Fault::Io(error) => error.into(),
-            Fault::Arrow(error) => arrow_error(&error, Place::file(file)),
-        })?;
-        draft.write(&piece)?;
-        Ok(draft.publish()?)
     }
 
     fn document(&self) -> Value {
@@ -197,24 +177,6 @@ impl Bundle {
         dataset.replace(self.table)?;
         dataset.set_epoch_len(self.epoch_len)?;
         Ok(dataset)
-    }
-}
-
-/// Why a table was not written.
-enum Fault {
-    Io(IoError),
-    Arrow(ArrowError),
-}
-
-impl From<IoError> for Fault {
-    fn from(error: IoError) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<ArrowError> for Fault {
-    fn from(error: ArrowError) -> Self {
-        Self::Arrow(error)
     }
 }
 
