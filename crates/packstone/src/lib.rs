@@ -16,7 +16,8 @@
 //! ```
 //!
 //! The layers, inside out: [`model`] (types, columns, batches), [`mod@format`] (what a format offers), [`formats`] (one
-//! folder each), [`ops`] (one verb a file, blind to formats). `ARCHITECTURE.md` draws the house.
+//! folder each), [`ops`] (one verb a file, blind to formats), [`loader`] (order, shares, state, delivery). `ARCHITECTURE.md`
+//! draws the house.
 
 pub mod error;
 pub mod exec;
@@ -24,6 +25,7 @@ pub mod expr;
 pub mod format;
 pub mod formats;
 pub mod intent;
+pub mod loader;
 pub mod model;
 pub mod ops;
 pub mod random;
