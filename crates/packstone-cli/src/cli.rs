@@ -1,5 +1,7 @@
 //! Arguments, and from them to a command and an exit code.
 
+use std::path::PathBuf;
+
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use packstone::error::Place;
@@ -7,6 +9,7 @@ use packstone::exec::default_threads;
 use packstone::json::Object;
 use packstone::{Error, Kind};
 
+use crate::address;
 use crate::commands::{
     bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man, merge,
     migrate, pack, refresh, repair, select, unpack, verify,
@@ -25,6 +28,9 @@ pub(crate) struct Cli {
     /// Print JSON Lines, as `docs/json-output.md` describes them.
     #[arg(long, global = true)]
     json: bool,
+    /// Follow absolute references, as views have them, to what lies below DIR; may be given again.
+    #[arg(long, global = true, value_name = "DIR")]
+    follow: Vec<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -74,6 +80,7 @@ pub(crate) fn run() -> Exit {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    address::follow(&cli.follow);
     let mut out = Out::new(cli.json);
     let done = command(&cli.command, &mut out);
     finish(done, &mut out)

@@ -37,8 +37,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let recorded = args.against.as_deref().map(recorded).transpose()?;
-    let audit =
-        AuditOptions { quick: args.quick, expect: args.expect.clone(), ..AuditOptions::default() };
+    let audit = AuditOptions {
+        quick: args.quick,
+        expect: args.expect.clone(),
+        sources: address::sources()?,
+        ..AuditOptions::default()
+    };
     let options = VerifyOptions { audit, threads: args.threads.count() };
     let bar = Bar::shared("verify");
     let mut report = check(&sources(&args.addresses)?, &options, &bar)?;

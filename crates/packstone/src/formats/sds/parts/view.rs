@@ -50,7 +50,10 @@ impl ViewSource {
     /// Checks that references lead to `source` from the view in `root`; gives what opens them.
     fn check(&self, root: &Arc<dyn RootMut>, source: &SdsDataset) -> Result<OpenOptions> {
         let store = source.store();
-        let options = OpenOptions { policy: store.policy.clone(), ..OpenOptions::default() };
+        // A view of a view leads to where its source does.
+        let sources = store.objects.sources().to_vec();
+        let options =
+            OpenOptions { policy: store.policy.clone(), sources, ..OpenOptions::default() };
         match self {
             Self::Inside(folder) => {
                 let document = folder.below(&fixed(ROOT_DOCUMENT));
