@@ -11,8 +11,8 @@ use packstone::{Error, Kind};
 
 use crate::address;
 use crate::commands::{
-    bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man, merge,
-    migrate, pack, refresh, repair, select, unpack, verify,
+    annotate, bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man,
+    merge, migrate, pack, refresh, repair, select, unpack, verify, view,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::hints;
@@ -51,6 +51,8 @@ enum Command {
     Pack(pack::Args),
     Unpack(unpack::Args),
     Refresh(refresh::Args),
+    View(view::Args),
+    Annotate(annotate::Args),
     Digest(digest::Args),
     Diff(diff::Args),
     Bench(bench::Args),
@@ -101,6 +103,8 @@ fn command(command: &Command, out: &mut Out) -> Outcome {
         Command::Pack(args) => pack::run(args, out),
         Command::Unpack(args) => unpack::run(args, out),
         Command::Refresh(args) => refresh::run(args, out),
+        Command::View(args) => view::run(args, out),
+        Command::Annotate(args) => annotate::run(args, out),
         Command::Digest(args) => digest::run(args, out),
         Command::Diff(args) => diff::run(args, out),
         Command::Bench(args) => bench::run(args, out),
