@@ -14,16 +14,13 @@ use packstone::formats::sds::parts::carrier::{Annotation, Status};
 use packstone::formats::sds::parts::lines::{self, Found, in_order, lines, of_sample};
 use packstone::formats::sds::reader::SdsDataset;
 use packstone::json::{Object, ReadOptions, Value};
-use packstone::ops::Scan;
+use packstone::ops::{Decoded, Scan};
 use packstone::{Error, Kind, Limits, Place, Result, Root, RootMut, json, registry, site};
 
 use crate::address::{self, Address};
 use crate::failure::{Exit, Outcome};
 use crate::output::Out;
 use crate::{interrupt, units};
-
-/// Rows of a dataset that are read at once.
-const ROWS: usize = 256;
 
 /// Publish annotations of a SignalDataset's records: one a record, all of them or none.
 ///
@@ -213,7 +210,7 @@ impl<'a> Target<'a> {
         let policy = self.dataset.store().policy.records.descriptor();
         let found: Box<dyn Iterator<Item = Result<Found>>> = match source {
             Source::Lines { text, label } => Box::new(lines(label, text, policy)),
-            Source::Samples { collection, label } => Box::new(samples(collection, label, by_id)?),
+            Source::Samples { collection, label } => Box::new(samples(collection, label, by_id)),
         };
         let found = found.map(|found| interrupt::check().and(found));
         if !by_id {
@@ -277,21 +274,19 @@ fn samples<'s>(
     collection: &Arc<dyn Collection>,
     label: &'s str,
     identities: bool,
-) -> Result<impl Iterator<Item = Result<Found>> + use<'s>> {
-    let scan = Scan::new(Arc::clone(collection)).identities(identities);
-    let mut first = 0u64;
-    Ok(scan.batches(ROWS)?.flat_map(move |batch| {
-        let numbers = first..;
-        let found = match batch {
+) -> impl Iterator<Item = Result<Found>> + use<'s> {
+    // Samples that are skipped have no fields, so they need not be alike.
+    let scan = Scan::new(Arc::clone(collection)).identities(identities).runs(true);
+    scan.map_shards(Ok).flat_map(move |decoded| {
+        let found: Vec<_> = match decoded {
             Err(error) => vec![Err(error)],
-            Ok(batch) => {
-                first = first.saturating_add(batch.rows() as u64);
-                let rows = (0..batch.rows()).zip(numbers);
-                rows.map(|(row, number)| of_sample(&batch, row, label, number)).collect()
+            Ok(Decoded { shard, batch, rows }) => {
+                let number = |row: usize| shard.first.saturating_add(row as u64);
+                rows.map(|row| of_sample(&batch, row, label, number(row))).collect()
             }
         };
         found.into_iter()
-    }))
+    })
 }
 
 /// A JSON object from the command line, or from a file where `@` stands before its path.

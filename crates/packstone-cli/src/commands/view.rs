@@ -5,20 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packstone::expr::Expr;
-use packstone::format::Dataset;
 use packstone::formats::sds::parts::publish::PublishOptions;
 use packstone::formats::sds::parts::view::{
-    RECORDS_PER_SHARD, REFERENCE, ViewSource, materialize, publish_view,
+    RECORDS_PER_SHARD, REFERENCE, ViewSource, matching, materialize, publish_view,
 };
 use packstone::formats::sds::{Sds, reader::SdsDataset};
 use packstone::json::Object;
 use packstone::model::own::{MEMBER, Own, RECORDS};
-use packstone::ops::Find;
 use packstone::{Error, Kind, LocalRoot, Place, RelPath, Result, RootMut, json, site};
 
 use super::annotate::object;
 use crate::address::{self, Address};
-use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
 use crate::output::Out;
 use crate::{interrupt, units};
@@ -62,8 +59,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COUNT", default_value_t = RECORDS_PER_SHARD,
         value_parser = clap::value_parser!(u64).range(1..))]
     records_per_shard: u64,
-    #[command(flatten)]
-    threads: Threads,
 }
 
 /// Reads `A:B`.
@@ -83,13 +78,13 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let path = path.map_err(|error| packstone_io::IoError::os("open", label, error))?;
     let (_, source) = address::signal(&path)?;
     let ordinals = args.ordinals(&source)?;
-    let place = Target::of(&args.target, &path)?;
     let mut options = PublishOptions::new(
         args.dataset_id.as_deref().unwrap_or(&source.document().dataset_id),
         args.snapshot_id.as_str(),
     );
     options.metadata = args.metadata(&source, ordinals.len() as u64)?;
     interrupt::check()?;
+    let place = Target::of(&args.target, &path)?;
     let made = match args.materialize {
         true => materialize(&place.root, &source, &ordinals, &options, args.records_per_shard),
         false => publish_view(&place.root, &source, &place.source, &ordinals, &options),
@@ -151,26 +146,14 @@ impl Args {
 
     /// The ordinals of the records that are meant.
     fn ordinals(&self, source: &SdsDataset) -> Result<Vec<u64>> {
-        let names = source.collections();
-        let name = self.source.collection.clone();
-        let all = match &name {
+        let all = match &self.source.collection {
             Some(name) => source.ordinals(name)?,
             None => 0..source.len(),
         };
-        let Some(condition) = &self.condition else { return self.positions(&all) };
-        let condition = Expr::parse(condition)?;
-        let mut found = Vec::new();
-        // Annotation sets are no records.
-        let records = names.into_iter().filter(|known| source.ordinals(known).is_ok());
-        for known in records.filter(|known| name.as_ref().is_none_or(|name| name == known)) {
-            let first = source.ordinals(&known)?.start;
-            let find = Find::new(source.collection(&known)?).condition(Some(condition.clone()));
-            for one in find.threads(self.threads.count()).matches()? {
-                interrupt::check()?;
-                found.push(first.saturating_add(one?.index));
-            }
+        match &self.condition {
+            Some(condition) => matching(source, all, &Expr::parse(condition)?),
+            None => self.positions(&all),
         }
-        Ok(found)
     }
 
     /// The records at the positions that are named, or all.
