@@ -10,7 +10,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema};
+use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema, Unreadable};
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -165,6 +165,8 @@ pub struct Plan {
     pub collections: Vec<(String, Option<u64>)>,
     /// What the source says about itself, see [`Info::native`].
     pub source: Option<(String, Object)>,
+    /// Within a format, the [`Collection::document`] of each collection.
+    pub documents: Vec<Option<Object>>,
     /// What is stored in other words than the source has, to be kept unread and given back as [`Info::carried`].
     pub carried: Option<Object>,
 }
@@ -299,6 +301,20 @@ pub trait Collection: Send + Sync {
     /// Damage and I/O faults.
     fn table(&self) -> Result<Option<SampleTable>> {
         Ok(None)
+    }
+
+    /// The document that the format keeps about this collection alone, where each has one of its own.
+    fn document(&self) -> Option<&Object> {
+        None
+    }
+
+    /// What the format's original library could not read in a copy of the samples under these options of
+    /// [`Format::create`], where that is known without reading samples.
+    ///
+    /// # Errors
+    /// Those of [`Collection::table`]; `Invalid` for the options.
+    fn unreadable(&self, _options: &Object) -> Result<Vec<Unreadable>> {
+        Ok(Vec::new())
     }
 
     /// The bytes that the samples of a shard take where they are stored, if that is less than its whole file.

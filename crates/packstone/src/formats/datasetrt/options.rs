@@ -71,6 +71,8 @@ pub struct WriterOptions {
     pub resume: bool,
     /// Leave a cache that was not finished for `resume` and `repair` when the writer is dropped, instead of removing it.
     pub keep_partial: bool,
+    /// What the manifest calls the source, and what the id is made of; the name of the cache's folder where not said.
+    pub source_name: Option<String>,
     /// Threads that compress; 0 does all work where samples are written.
     pub threads: usize,
 }
@@ -89,6 +91,7 @@ impl Default for WriterOptions {
             metadata: None,
             resume: false,
             keep_partial: false,
+            source_name: None,
             threads: default_threads(),
         }
     }
@@ -118,6 +121,12 @@ pub const NAMES: &[(&str, &str)] = &[
 ];
 
 impl WriterOptions {
+    /// What a copy within the format is written with: it keeps what there is, also what the original cannot read.
+    #[must_use]
+    pub fn of_copies() -> Self {
+        Self { reserved_prefix: Some(String::new()), non_finite: true, ..Self::default() }
+    }
+
     /// The options that `options` ask for, with `self` for what they leave open.
     ///
     /// # Errors
