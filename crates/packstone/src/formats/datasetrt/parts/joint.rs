@@ -223,7 +223,12 @@ impl Collection for Joint {
     }
 
     fn has_metadata(&self) -> Result<bool> {
-        Ok(self.0.caches.iter().any(|cache| cache.has_metadata()))
+        for cache in &self.0.caches {
+            if cache.has_metadata()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn table(&self) -> Result<Option<SampleTable>> {
