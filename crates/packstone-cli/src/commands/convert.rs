@@ -113,8 +113,7 @@ impl Args {
             options.insert("shard_type", shard_type);
         }
         if let Some(compression) = &self.compression {
-            let none = compression.eq_ignore_ascii_case("none");
-            options.insert("compression", if none { "" } else { compression.as_str() });
+            options.insert("compression", compression);
         }
         if !self.hash.is_empty() {
             let names: Value = self.hash.iter().map(String::as_str).collect();

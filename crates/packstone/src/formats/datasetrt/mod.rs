@@ -220,7 +220,8 @@ fn settle(plan: &Plan, options: &Object) -> Result<WriterOptions> {
         let kept = settled.algo == document::Algo::Lz4;
         settled.ratio = ratio.filter(|r| kept && r.is_finite() && *r > 0.0).unwrap_or(1.0);
     }
-    if options.get("compression").and_then(Value::as_str) == Some("none") {
+    let asked = options.get("compression").and_then(Value::as_str);
+    if asked.is_some_and(|name| name.is_empty() || name.eq_ignore_ascii_case("none")) {
         settled.ratio = 1.0;
     }
     settled.with(options)

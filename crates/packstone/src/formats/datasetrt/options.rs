@@ -149,7 +149,8 @@ impl WriterOptions {
 
     fn read(&mut self, at: At<'_>) -> Result<(), ShapeError> {
         if let Some(at) = at.optional("compression")? {
-            let algo = Algo::from_name(at.str()?);
+            let name = at.str()?.to_ascii_lowercase();
+            let algo = if name.is_empty() { Some(Algo::None) } else { Algo::from_name(&name) };
             self.algo = algo.ok_or_else(|| at.unexpected("compression none or lz4"))?;
         }
         if let Some(at) = at.optional("ratio")? {
@@ -265,6 +266,9 @@ mod tests {
             "metadata": ["a", "b.c"], "sample_metadata": "json", "resume": true,
         }))
         .unwrap();
+        for (name, algo) in [("LZ4", Algo::Lz4), ("None", Algo::None), ("", Algo::None)] {
+            assert_eq!(with(json!({ "compression": name })).unwrap().algo, algo, "{name}");
+        }
         assert_eq!((options.ratio_number().text(), options.version), ("2.0", 2));
         assert_eq!(options.columns, ["a", "b.c"]);
         assert_eq!(options.metadata, Some(SampleMetadata::Json));
