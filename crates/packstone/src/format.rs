@@ -1,6 +1,7 @@
 //! What a format offers: the traits that operations are written against.
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::Limits;
@@ -324,6 +325,12 @@ pub trait Collection: Send + Sync {
 
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
+
+    /// Any run of samples as a shard of its own, for formats whose shards are made while reading: what is read together
+    /// then follows from what is needed. `None` where shards lie on the disk as they are, or samples are missing.
+    fn window(&self, _rows: Range<u64>) -> Option<ShardRef> {
+        None
+    }
 
     /// The samples of a shard, with the fields at `fields` only where given.
     ///
