@@ -18,7 +18,8 @@ pub(crate) fn hint(error: &Error) -> Option<&'static str> {
             "`--follow DIR` reads what references name below DIR; only where you trust both"
         }
         "no_demo_data" => "run it in the repository, or say `--data DIR`",
-        "would_lose" => "leave `--strict` out to convert all the same",
+        "would_lose" | "unreadable" => "leave `--strict` out to convert all the same",
+        "wrong_format" => "`packstone convert` writes a dataset in another format",
         "usage" => "`packstone help` shows how each command is called",
         _ => return None,
     })

@@ -102,6 +102,7 @@ fn together(files: &[Placed], records: u64) -> Result<Option<Own>> {
         schema,
         carried,
         collections: vec![(name.unwrap_or_else(|| RECORDS.to_owned()), records)],
+        ..Own::default()
     }))
 }
 

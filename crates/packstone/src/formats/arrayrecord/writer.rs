@@ -66,6 +66,7 @@ impl FileWriter {
             schema: plan.schema.as_ref().clone(),
             collections: plan.collections.iter().map(|(name, _)| (name.clone(), 0)).collect(),
             carried: plan.carried.clone(),
+            ..Own::default()
         };
         Ok(Self { path, frame, own, current: 0, writer, failed: false })
     }

@@ -36,7 +36,7 @@ mod tests {
         let own = Own {
             schema: Schema::new(vec![Field::new("x", DType::Float32, vec![3])]),
             collections: vec![("train".to_owned(), 3)],
-            carried: None,
+            ..Own::default()
         };
         let metadata = Object::from_iter([(MEMBER, own.to_value())]);
         assert!(fault(&metadata, 3).is_none());
