@@ -4,7 +4,12 @@ use packstone::Error;
 
 /// The hint for an error.
 pub(crate) fn hint(error: &Error) -> Option<&'static str> {
-    let name = error.code().split_once('/').map_or("", |(_, name)| name);
+    about(error.code())
+}
+
+/// The hint for a code.
+pub(crate) fn about(code: &str) -> Option<&'static str> {
+    let name = code.split_once('/').map_or("", |(_, name)| name);
     Some(match name {
         "unrecognized" => "`packstone formats` lists the formats and the file that marks each",
         "exists" => "choose a path that does not exist yet; packstone overwrites nothing",

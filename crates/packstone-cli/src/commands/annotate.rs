@@ -17,6 +17,8 @@ use packstone::json::{Object, ReadOptions, Value};
 use packstone::ops::{Decoded, Scan};
 use packstone::{Error, Kind, Limits, Place, Result, Root, RootMut, json, registry, site};
 
+use packstone_io::{Buf, IoError};
+
 use crate::address::{self, Address};
 use crate::failure::{Exit, Outcome};
 use crate::output::Out;
@@ -136,7 +138,7 @@ impl Tally {
 
 /// Where annotations come from.
 enum Source {
-    Lines { text: Vec<u8>, label: String },
+    Lines { text: Buf, label: String },
     Samples { collection: Arc<dyn Collection>, label: String },
 }
 
@@ -151,8 +153,9 @@ impl Source {
         if path == Path::new("-") {
             let mut text = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut text);
-            read.map_err(|error| packstone_io::IoError::os("read", "standard input", error))?;
-            return Ok(Self::Lines { text, label: "standard input".to_owned() });
+            read.map_err(|error| IoError::os("read", "standard input", error))?;
+            let (text, label) = (Buf::from(text), "standard input".to_owned());
+            return Ok(Self::Lines { text, label });
         }
         if path.is_file() && address.collection.is_none() {
             let root = site::root(path)?;
@@ -160,7 +163,7 @@ impl Source {
                 registry::probe(root.as_ref()), Err(error) if error.kind() == Kind::NotFound
             );
             if !known && site::sources(path, &Limits::default())?.is_none() {
-                let text = root.read(&root.sole_file().cloned().unwrap_or_default())?.to_vec();
+                let text = root.read(&root.sole_file().cloned().unwrap_or_default())?;
                 return Ok(Self::Lines { text, label });
             }
         }
@@ -293,9 +296,7 @@ fn samples<'s>(
 pub(super) fn object(text: &str) -> Result<Object> {
     let bytes = match text.strip_prefix('@') {
         None => text.as_bytes().to_vec(),
-        Some(file) => {
-            std::fs::read(file).map_err(|e| packstone_io::IoError::os("read", file, e))?
-        }
+        Some(file) => std::fs::read(file).map_err(|e| IoError::os("read", file, e))?,
     };
     let refused = |found: String| {
         let message = format!("expected a JSON object, found {found}");

@@ -45,7 +45,9 @@ fn a_view_shows_records_of_its_source_in_the_order_asked_for() {
         assert_eq!(ids(&[text(&view), "--follow", text(below)]), ["q-1", "p-1", "q-2", "p-1"]);
     }
     clean(["verify", text(&view), "--follow", text(&source)]);
-    assert_eq!(run(["verify", text(&view)]).code, 1);
+    let refused = run(["verify", text(&view)]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("hint: `--follow DIR`"), "{}", refused.stderr);
     clean(["head", text(&view), "--follow", text(&source)]);
     clean(["inspect", "--sizes", text(&view), "--follow", text(&source)]);
     assert_eq!(Snapshot::of(&source), before);

@@ -6,8 +6,8 @@ use packstone::format::{Format, Plan, Writer};
 use packstone::formats::arrayrecord::ArrayRecord;
 use packstone::json::Object;
 use packstone::model::{Batch, Column, DType, Field, Key, Schema};
-use packstone::{Error, Kind, LocalRoot, RootMut};
-use packstone_io::Buf;
+use packstone::{Error, Kind, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
+use packstone_io::{Buf, FaultyRoot, SoleFile};
 use packstone_testkit::Snapshot;
 
 use super::files::Golden;
@@ -88,6 +88,34 @@ fn nothing_is_there_before_the_end_and_nothing_is_replaced() {
     let local = LocalRoot::open(folder.path()).unwrap();
     let refused = create(&(Arc::new(local) as Arc<dyn RootMut>), &plan(plain()), "").err().unwrap();
     assert_eq!(refused.code(), "arrayrecord/not_a_file");
+}
+
+#[test]
+fn a_full_disk_leaves_no_file_or_a_whole_one() {
+    let records = [Buf::from(vec![7u8; 300_000]), Buf::copy_from(b"one")];
+    for good in 0.. {
+        let folder = MemoryRoot::new();
+        let file = RelPath::new("x.arrayrecord").unwrap();
+        let root = FaultyRoot::new(SoleFile::new(folder.clone(), file.clone(), "x"), good);
+        let root: Arc<FaultyRoot<_>> = Arc::new(root);
+        let write = || {
+            let root: Arc<dyn RootMut> = root.clone();
+            let mut writer = create(&root, &plan(plain()), "uncompressed")?;
+            writer.write("records", &batch(&records))?;
+            // What failed stays failed.
+            writer.finish()
+        };
+        let done = write();
+        let there = folder.read(&file);
+        if let Ok(bytes) = &there {
+            assert_eq!(check(bytes, false), [], "after {good} operations");
+        }
+        if done.is_ok() {
+            assert!(there.is_ok() && good > 3, "{good} operations are enough");
+            break;
+        }
+        assert!(root.failed() && good < 100, "after {good} operations: {done:?}");
+    }
 }
 
 #[test]

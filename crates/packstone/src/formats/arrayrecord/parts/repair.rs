@@ -12,6 +12,7 @@ use packstone_container::riegeli::ChunkErrorKind;
 use packstone_io::{ReadAt, RelPath, RootMut};
 
 use super::super::codes;
+use super::super::layout::SIGNATURE;
 use super::super::writer::Sink;
 use super::fault::{damaged, unwritten};
 use super::file::sole;
@@ -35,6 +36,14 @@ pub fn repair(root: &dyn RootMut, options: &RepairOptions) -> Result<RepairRepor
     if fault.kind() == packstone_io::Kind::Io {
         return Err(fault);
     }
+    let head = file.read_ranges(&[0..file.len().min(SIGNATURE.len() as u64)])?;
+    if !head.iter().all(|bytes| SIGNATURE.starts_with(bytes)) {
+        report.left.push(fault.into());
+        let place = Place::file(&path);
+        let message = "expected the signature of a riegeli file, found other bytes";
+        report.left.push(Finding::new(Severity::Error, codes::SIGNATURE_DAMAGED, place, message));
+        return Ok(report);
+    }
     let found = salvage(&file, options.limits);
     let inside = found.damage.as_ref().filter(|damage| {
         !matches!(damage.kind, ChunkErrorKind::Outside { limit, .. } if limit == file.len())
@@ -57,7 +66,11 @@ pub fn repair(root: &dyn RootMut, options: &RepairOptions) -> Result<RepairRepor
 fn rewrite(root: &dyn RootMut, path: &RelPath, file: &dyn ReadAt, found: Salvaged) -> Result<()> {
     let wrong = |error| unwritten(error, path);
     let mut draft = BufWriter::new(Sink(root.draft(path)?));
-    let mut at = 0;
+    let mut options = found.options.clone();
+    (options.transpose, options.transpose_bucket_size) = (false, None);
+    // Where not even the signature is whole, there is nothing to go on behind.
+    let whole = found.end <= file.len();
+    let mut at = if whole { 0 } else { found.end };
     while at < found.end {
         let end = found.end.min(at.saturating_add(PIECE));
         for bytes in file.read_ranges(&[at..end])? {
@@ -65,9 +78,11 @@ fn rewrite(root: &dyn RootMut, path: &RelPath, file: &dyn ReadAt, found: Salvage
         }
         at = end;
     }
-    let mut options = found.options.clone();
-    (options.transpose, options.transpose_bucket_size) = (false, None);
-    let placer = Placer::resume(draft, &options, found).map_err(wrong)?;
+    let placer = match whole {
+        true => Placer::resume(draft, &options, found),
+        false => Placer::new(draft, &options),
+    };
+    let placer = placer.map_err(wrong)?;
     let written = placer.finish().map_err(wrong)?;
     let sink = written.out.into_inner().map_err(|error| wrong(error.into_error().into()))?;
     Ok(sink.0.publish()?)
