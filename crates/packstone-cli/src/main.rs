@@ -13,6 +13,7 @@ mod commands;
 mod failure;
 mod hints;
 mod interrupt;
+mod order;
 mod output;
 mod progress;
 mod sample;
