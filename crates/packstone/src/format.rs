@@ -334,6 +334,11 @@ pub trait Collection: Send + Sync {
         self.read(shard, fields, context)?.select(rows)
     }
 
+    /// True where [`Collection::read_rows`] costs what the rows cost, and not what their shard does.
+    fn rows_apart(&self) -> bool {
+        false
+    }
+
     /// The samples at `indices`, in that order, where the format has rows at hand and need not go through shards.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use packstone_container::Limits;
+use packstone_container::codec::Codec;
 use packstone_container::digest::{Algorithm, MultiHasher};
 use packstone_container::json::Value;
 use packstone_io::{Kind, RelPath, Root};
@@ -13,6 +14,7 @@ use super::layout::{CARRIED, ROOT_DOCUMENT};
 use super::parts::list::{FileInfo, ListPointer, ShardEntry};
 use super::parts::shard::ShardFormat;
 use super::parts::tree::{Tree, count_error, file_error};
+use super::schema::ShardType;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, Dataset, Info, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
@@ -190,6 +192,11 @@ impl Collection for Split {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         self.decode(shard, Some(rows), fields, context)
+    }
+
+    fn rows_apart(&self) -> bool {
+        let ShardFormat { shard_type, compression, .. } = &self.format;
+        *shard_type == ShardType::Fb && compression.codec(*shard_type) == Codec::None
     }
 }
 

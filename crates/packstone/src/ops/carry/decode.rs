@@ -298,4 +298,8 @@ impl Collection for Decoded {
     ) -> Result<Batch> {
         self.through(fields, |stored| self.inner.read_rows(shard, rows, Some(stored), context))
     }
+
+    fn rows_apart(&self) -> bool {
+        self.inner.rows_apart()
+    }
 }

@@ -269,4 +269,8 @@ impl Collection for Joint {
     ) -> Result<Batch> {
         self.read_run(shard, Some(rows), fields, context)
     }
+
+    fn rows_apart(&self) -> bool {
+        true
+    }
 }

@@ -350,4 +350,8 @@ impl Collection for SelectedCollection {
         let row = |row: &usize| all.start.saturating_add(*row as u64);
         self.read_samples(shard, rows.iter().map(row), fields, context)
     }
+
+    fn rows_apart(&self) -> bool {
+        true
+    }
 }

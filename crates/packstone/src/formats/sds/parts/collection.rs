@@ -194,6 +194,10 @@ impl Collection for Records {
         let records = self.records(shard, None)?;
         runs(shard, records, &self.schema, fields, context)
     }
+
+    fn rows_apart(&self) -> bool {
+        true
+    }
 }
 
 impl Records {
@@ -427,5 +431,9 @@ impl Collection for Annotations {
         context: &mut ReadContext,
     ) -> Result<Vec<(ShardRef, Batch)>> {
         runs(shard, self.records(shard, None)?, &self.schema, fields, context)
+    }
+
+    fn rows_apart(&self) -> bool {
+        true
     }
 }
