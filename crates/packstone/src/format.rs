@@ -11,6 +11,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
 use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema};
+use crate::order::Order;
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -299,6 +300,21 @@ pub trait Collection: Send + Sync {
     /// Damage and I/O faults.
     fn table(&self) -> Result<Option<SampleTable>> {
         Ok(None)
+    }
+
+    /// The order in which the format's own library draws samples, where it has one: from rows that are equally likely, or
+    /// by `weights`, one a sample.
+    ///
+    /// # Errors
+    /// `Invalid` where weights cannot be drawn by.
+    fn draws(&self, _seed: u64, _weights: Option<&[f64]>) -> Result<Option<Arc<dyn Order>>> {
+        Ok(None)
+    }
+
+    /// A text that is another one for other samples, from what the dataset's first documents record about them, where
+    /// they do. Costs no more than opening did.
+    fn recorded(&self) -> Option<String> {
+        None
     }
 
     /// The bytes that the samples of a shard take where they are stored, if that is less than its whole file.
