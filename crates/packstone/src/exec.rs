@@ -199,16 +199,27 @@ impl<T: Send + 'static> Crew<T> {
 
     /// Waits until all threads have ended, at most until `deadline`; those that have not then are left alone.
     pub fn join(&mut self, deadline: Option<Instant>) {
-        for thread in self.threads.drain(..) {
-            while deadline.is_some_and(|deadline| Instant::now() < deadline)
-                && !thread.is_finished()
-            {
-                std::thread::sleep(Duration::from_micros(200));
-            }
-            if deadline.is_none() || thread.is_finished() {
-                let _ = thread.join();
-            }
-        }
+        self.threads.drain(..).for_each(|thread| join(thread, deadline));
+    }
+
+    /// True where there are no threads.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    /// True once all threads have ended.
+    pub fn is_over(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+}
+
+/// Waits until a thread has ended, at most until `deadline`; then it is left alone.
+pub(crate) fn join(thread: JoinHandle<()>, deadline: Option<Instant>) {
+    while deadline.is_some_and(|deadline| Instant::now() < deadline) && !thread.is_finished() {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    if deadline.is_none() || thread.is_finished() {
+        let _ = thread.join();
     }
 }
 

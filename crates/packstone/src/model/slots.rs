@@ -38,6 +38,8 @@ struct Filling {
     wide: bool,
     /// Where rows lie that have no common width.
     spans: Vec<Range<usize>>,
+    /// Bytes of the shortest row that can be.
+    least: usize,
     /// The rank of shapes that vary, and these.
     shapes: Option<(usize, Vec<u64>)>,
 }
@@ -86,9 +88,12 @@ impl BatchSlots {
         }
     }
 
-    /// Bytes of values that were copied so far; slots of one width count from the start.
-    pub fn bytes(&self) -> u64 {
-        self.columns.iter().map(|column| column.data.len() as u64).sum()
+    /// Fills slots that no row comes to: with zeros, or with nothing where rows have no common width.
+    ///
+    /// # Errors
+    /// `io/out_of_memory`.
+    pub fn blank(&mut self, slots: &[usize]) -> Result<()> {
+        self.columns.iter_mut().try_for_each(|column| column.blank(slots))
     }
 
     /// The batch; with `kept`, only the slots named there, in ascending order, one after another.
@@ -129,7 +134,32 @@ impl Filling {
         let spans = if width.is_some() { Vec::new() } else { vec![0..0; rows] };
         let rank = field.shape.len();
         let shapes = field.varying.then(|| (rank, vec![0; rank.saturating_mul(rows)]));
-        Ok(Self { data, width, wide: field.dtype == DType::Int, spans, shapes })
+        let element = field.element_bytes().filter(|_| field.varying && rank == 0).unwrap_or(0);
+        let least = usize::try_from(element).unwrap_or(0);
+        Ok(Self { data, width, wide: field.dtype == DType::Int, spans, least, shapes })
+    }
+
+    fn blank(&mut self, slots: &[usize]) -> Result<()> {
+        for slot in slots {
+            if let Some(width) = self.width {
+                let start = slot.saturating_mul(width);
+                let span = start..start.saturating_add(width);
+                self.data.get_mut(span).unwrap_or_default().fill(0);
+                continue;
+            }
+            // A value of rank 0 is never nothing.
+            let start = self.data.len();
+            self.data.set_len(start.saturating_add(self.least))?;
+            self.data.get_mut(start..).unwrap_or_default().fill(0);
+            if let Some(span) = self.spans.get_mut(*slot) {
+                *span = start..self.data.len();
+            }
+            if let Some((rank, dims)) = &mut self.shapes {
+                let place = slot.saturating_mul(*rank);
+                dims.get_mut(place..place.saturating_add(*rank)).unwrap_or_default().fill(0);
+            }
+        }
+        Ok(())
     }
 
     fn put(&mut self, from: &Column, rows: &[RowSlot], all: usize) -> Result<()> {
@@ -311,6 +341,27 @@ mod tests {
         let batch = slots.finish(Some(&[1, 3, 4])).unwrap();
         assert_eq!(rows(&batch), [want[1].clone(), want[3].clone(), want[4].clone()]);
         assert_eq!(batch.columns()[0].as_dense().unwrap()[..], [0, 0, 1, 0, 2, 0]);
+    }
+
+    #[test]
+    fn slots_without_a_row_are_blank() {
+        let one = source(None);
+        let pool = BufferPool::new(4);
+        for _ in 0..2 {
+            // The second time in memory that was used before.
+            let mut slots = BatchSlots::new(Arc::clone(one.schema()), 3, &pool).unwrap();
+            slots.put(&one, &[(3, 0)]).unwrap();
+            slots.blank(&[1, 2]).unwrap();
+            let batch = slots.finish(None).unwrap();
+            let blank = (0, String::new(), vec![0], false);
+            assert_eq!(rows(&batch)[1..], [blank.clone(), blank]);
+            let mut slots = BatchSlots::new(Arc::clone(one.schema()), 3, &pool).unwrap();
+            slots.put(&one, &[(3, 0), (2, 1), (1, 2)]).unwrap();
+        }
+        let schema = Arc::new(Schema::new(vec![Field::varying(Key::new("x"), DType::Int32, 0)]));
+        let mut slots = BatchSlots::new(schema, 1, &pool).unwrap();
+        slots.blank(&[0]).unwrap();
+        assert_eq!(slots.finish(None).unwrap().columns()[0].bytes(0), Some(&[0; 4][..]));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use packstone_io::Kind;
 
+use super::missing_sample;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, ReadContext};
 use crate::model::{Batch, BatchSlots, RowSlot};
@@ -44,11 +45,8 @@ pub fn gather(
     let at = |slot: usize| indices.get(slot).copied().unwrap_or(u64::MAX);
     while let Some(slot) = sorted.next() {
         let index = at(slot);
-        let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
-            let message =
-                format!("expected {len} samples, found the lists end before sample {index}");
-            Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
-        })?;
+        let shard = collection.shards(index).next().transpose()?;
+        let shard = shard.ok_or_else(|| missing_sample(len, index))?;
         let end = shard.first.saturating_add(shard.rows);
         let row =
             |index: u64| usize::try_from(index.saturating_sub(shard.first)).unwrap_or(usize::MAX);
