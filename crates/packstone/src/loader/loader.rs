@@ -109,7 +109,7 @@ impl Loader {
     }
 
     /// The position of the epoch, over all ranks, that comes next.
-    pub fn position(&self) -> u64 {
+    pub fn next_position(&self) -> u64 {
         match self.step.checked_sub(1) {
             Some(last) => self.share.after(last, self.order.len(), self.from),
             None => self.from,
@@ -152,7 +152,7 @@ impl Loader {
     pub fn state(&self) -> State {
         let start =
             State::new(self.fingerprint.clone(), self.order.as_ref(), self.share.remainder());
-        start.at(self.epoch, self.position())
+        start.at(self.epoch, self.next_position())
     }
 
     /// Stands where the loader stood that `state` was taken of. Nothing is read before the next batch is asked for.

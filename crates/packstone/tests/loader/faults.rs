@@ -36,10 +36,10 @@ fn batches_before_a_fault_are_whole_and_the_fault_is_named() {
                     assert_eq!(error.place().file.as_deref(), Some("made/5"));
                     let index = order[usize::try_from(at).unwrap()];
                     assert!(error.message().contains(&format!("sample {index} of")), "{error}");
-                    assert_eq!(loader.position(), at / 4 * 4);
+                    assert_eq!(loader.next_position(), at / 4 * 4);
                 }
                 loader.skip_steps(1);
-                assert_eq!(loader.position(), at / 4 * 4 + 4);
+                assert_eq!(loader.next_position(), at / 4 * 4 + 4);
                 let next = loader.find_map(Result::ok).unwrap();
                 assert_eq!(next.step, at / 4 + 1, "{threads} {name}");
             }

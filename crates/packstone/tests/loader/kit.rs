@@ -35,7 +35,7 @@ pub(crate) fn rows(delivery: &Delivery) -> Vec<Row> {
 /// All samples of a collection in order, or why not.
 pub(crate) fn stored(collection: &Arc<dyn Collection>) -> Result<Vec<Row>> {
     let mut all = Vec::new();
-    for batch in Scan::new(Arc::clone(collection)).threads(0).batches(7)? {
+    for batch in Scan::new(Arc::clone(collection)).threads(0).verify(true).batches(7)? {
         let batch = batch?;
         for at in 0..batch.rows() {
             all.push(row(&batch, at, Some(all.len() as u64)));

@@ -4,4 +4,5 @@
 mod faults;
 mod golden;
 mod kit;
+mod resume;
 mod stopping;
