@@ -118,60 +118,51 @@ impl Blocks {
         Ok(Epoch { windows: found, shards: parts })
     }
 
-    /// How well an epoch mixes batches of so many samples. Costs O(shards).
+    /// How well an epoch mixes batches of so many samples that begin anywhere in it. Costs O(shards).
     ///
     /// # Errors
     /// Those of [`Order::epoch`].
     pub fn quality(&self, epoch: u64, batch: u64) -> Result<BlockQuality> {
         let drawn = self.drawn(epoch)?;
-        let mut quality = BlockQuality {
-            windows: self.windows(),
-            window_rows: 0,
-            shards: 0.0,
-            shards_of_shuffle: 0.0,
-        };
         let rows = |at: usize| {
             let next = drawn.shards.get(at + 1).map_or(self.samples, |next| next.before);
-            drawn.shards.get(at).map_or(0, |shard| next - shard.before)
+            drawn.shards.get(at).map_or(0.0, |shard| (next - shard.before) as f64)
         };
+        let (batch, all) = (batch as f64, self.samples.max(1) as f64);
+        let (mut shards, mut window_rows) = (0.0, 0);
         for window in &drawn.windows {
-            let of_window = window.rows.len();
-            quality.window_rows = quality.window_rows.max(of_window);
-            // A batch that is longer than a window sees all of it, and goes on with others.
-            let inside = batch.min(of_window);
-            let seen: f64 =
-                (window.shards..window.upto).map(|at| seen(rows(at), of_window, inside)).sum();
-            let windows_of_batch = batch as f64 / inside.max(1) as f64;
-            quality.shards += share(of_window, self.samples) * seen * windows_of_batch;
+            window_rows = window_rows.max(window.rows.len());
+            let own = window.rows.len() as f64;
+            let seen = |inside: f64| -> f64 {
+                (window.shards..window.upto).map(|at| seen(rows(at), own, inside)).sum()
+            };
+            // From most beginnings a batch lies inside the window, or the window inside the batch; from the others some of
+            // either is in the other, from none to all alike.
+            let most = batch.min(own);
+            let parts =
+                (0..PARTS).map(|part| seen(most * (f64::from(part) + 0.5) / f64::from(PARTS)));
+            let partly = parts.sum::<f64>() / f64::from(PARTS);
+            shards += ((own - batch).abs() * seen(most) + 2.0 * most * partly) / all;
         }
-        let all = 0..drawn.shards.len();
-        quality.shards_of_shuffle = all.map(|at| seen(rows(at), self.samples, batch)).sum();
-        quality.shards = quality.shards.min(drawn.shards.len() as f64);
-        Ok(quality)
-    }
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// How likely a batch of distinct rows out of `all` has one of the `rows` of a shard.
-fn seen(rows: u64, all: u64, batch: u64) -> f64 {
-    if batch.saturating_add(rows) > all {
-        return if rows > 0 && batch > 0 { 1.0 } else { 0.0 };
-    }
-    // The product of (all - rows - i) / (all - i), by whichever side is shorter.
-    let (count, taken) = if batch < rows { (batch, rows) } else { (rows, batch) };
-    // After so many factors nothing is left of it.
-    let missed = (0..count.min(1 << 12))
-        .try_fold(1.0f64, |missed, i| {
-            let missed = missed * (1.0 - taken as f64 / (all - i) as f64);
-            (missed > 1e-12).then_some(missed)
+        let of_shuffle = (0..drawn.shards.len()).map(|at| seen(rows(at), all, batch));
+        Ok(BlockQuality {
+            windows: self.windows(),
+            window_rows,
+            shards: shards.min(drawn.shards.len() as f64),
+            shards_of_shuffle: of_shuffle.sum(),
         })
-        .unwrap_or(0.0);
-    let rest = count.saturating_sub(1 << 12);
-    let missed = missed * (1.0 - taken as f64 / all as f64).powf(rest as f64);
-    1.0 - missed
+    }
+}
+
+/// Steps of the sum over batches that lie partly in a window.
+const PARTS: u32 = 8;
+
+/// How likely `taken` distinct rows out of `all` have one of the `rows` of a shard: one minus the product of
+/// `1 - a / (all - i)` over i below b, where a and b are the larger and the smaller of both, in good approximation.
+fn seen(rows: f64, all: f64, taken: f64) -> f64 {
+    let (large, small) = (rows.max(taken), rows.min(taken));
+    let missed = 1.0 - large / (all - (small - 1.0).max(0.0) / 2.0);
+    1.0 - missed.max(0.0).powf(small)
 }
 
 impl Order for Blocks {
