@@ -5,6 +5,7 @@
 
 mod base;
 mod datasetrt;
+mod load;
 mod measure;
 mod sedpack;
 mod tensordict;
@@ -15,6 +16,7 @@ use measure::Request;
 
 fn main() -> Result<()> {
     let (format, request) = arguments();
+    load::measure(&request)?;
     match format.as_str() {
         "sedpack" => sedpack::measure(&request),
         "tensordict" => tensordict::measure(&request),
