@@ -4,9 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use packstone::format::Collection;
 use packstone::loader::Delivery;
+use packstone::ops::reopened;
+use packstone::registry::format;
+use packstone::{Limits, MemoryRoot, RootMut};
 use packstone_testkit::{Snapshot, good_cases};
 
-use crate::kit::{Row, listed, loader, mixed, options, rows, stored};
+use crate::kit::{Row, as_signals, listed, loader, mixed, options, rows, stored};
 
 /// Every collection of every golden dataset that can be read as a whole.
 pub(crate) fn collections() -> &'static [Opened] {
@@ -19,6 +22,15 @@ pub(crate) type Opened = (String, Arc<dyn Collection>, Vec<Row>);
 
 fn open() -> Vec<Opened> {
     let mut all = Vec::new();
+    for case in good_cases("sedpack").into_iter().filter(|case| case.name == "fb_zstd") {
+        let root = Arc::new(MemoryRoot::default());
+        let writable: Arc<dyn RootMut> = Arc::clone(&root) as _;
+        as_signals(&case.data, &writable);
+        let dataset = format("sds").unwrap().open(root, &Limits::default()).unwrap();
+        let collection = reopened(dataset).unwrap().collection("train").unwrap();
+        let rows = stored(&collection).unwrap();
+        all.push(("signal-dataset made".to_owned(), collection, rows));
+    }
     for format in ["sedpack", "tensordict", "datasetrt", "signal-dataset"] {
         for case in good_cases(format) {
             let Ok(dataset) = packstone::open(&case.data) else { continue };

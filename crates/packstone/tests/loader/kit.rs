@@ -6,9 +6,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use packstone::format::{Collection, ReadContext, ShardRef};
 use packstone::loader::{Delivery, Drawn, Fingerprint, Loader, LoaderOptions, Order, Share};
 use packstone::model::{Batch, Column, DType, Field, Schema};
-use packstone::ops::Scan;
+use packstone::ops::{ConvertOptions, Scan, convert};
 use packstone::random::Random;
-use packstone::{Error, Kind, Place, RelPath, Result};
+use packstone::registry::format;
+use packstone::{Error, Kind, Place, RelPath, Result, RootMut};
 use packstone_io::Buf;
 
 /// A row: where it came from, and all there is of it.
@@ -293,4 +294,16 @@ impl Collection for Made {
 pub(crate) fn numbers(delivery: &Delivery) -> Vec<u64> {
     let number = |bytes: &[u8]| u64::from_le_bytes(bytes[..8].try_into().unwrap());
     delivery.batch.samples().map(|sample| number(sample.get("n").unwrap().bytes)).collect()
+}
+
+/// A golden dataset of another format as a SignalDataset of small shards: the golden ones are smaller than a batch.
+pub(crate) fn as_signals(source: &std::path::Path, target: &Arc<dyn RootMut>) {
+    let options = packstone::json!({"records_per_shard": 7});
+    let options = ConvertOptions {
+        options: options.as_object().unwrap().clone(),
+        threads: 0,
+        ..ConvertOptions::default()
+    };
+    let source = packstone::open(source).unwrap();
+    convert(source, format("sds").unwrap(), Arc::clone(target), &options, None).unwrap();
 }
