@@ -1,4 +1,4 @@
-//! Decoded shards that will be asked for again, bounded by bytes.
+//! Shards that will be asked for again, decoded or mapped, bounded by bytes.
 //!
 //! The order is known ahead: the shard that is needed farthest in the future goes first, before it those of which no need
 //! is known, the oldest first. One shard is kept whatever its size.
@@ -12,6 +12,7 @@ use crate::model::Batch;
 /// The shards.
 pub(super) struct Cache {
     most: u64,
+    count: usize,
     bytes: u64,
     turn: u64,
     kept: HashMap<ShardId, Kept>,
@@ -26,9 +27,9 @@ struct Kept {
 }
 
 impl Cache {
-    /// A cache of `most` bytes.
-    pub(super) fn new(most: u64) -> Self {
-        Self { most, bytes: 0, turn: 0, kept: HashMap::new() }
+    /// A cache of `most` bytes and `count` shards.
+    pub(super) fn new(most: u64, count: usize) -> Self {
+        Self { most, count, bytes: 0, turn: 0, kept: HashMap::new() }
     }
 
     /// A shard, where it is here, of which `rows` are taken now. It stays while others of its rows are still to come.
@@ -59,7 +60,7 @@ impl Cache {
         let bytes = batch.value_bytes();
         self.bytes = self.bytes.saturating_add(bytes);
         self.kept.insert(id, Kept { batch, bytes, turn: self.turn, left });
-        while self.bytes > self.most && self.kept.len() > 1 {
+        while (self.bytes > self.most || self.kept.len() > self.count) && self.kept.len() > 1 {
             let farthest = self.kept.iter().max_by_key(|(id, kept)| {
                 let need = next(id).unwrap_or(u64::MAX);
                 (need, std::cmp::Reverse(kept.turn))
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_is_needed_last_goes_first() {
-        let mut cache = Cache::new(25);
+        let mut cache = Cache::new(25, 9);
         let needs = |id: &ShardId| [Some(7), Some(9), Some(8), None].get(id.0).copied().flatten();
         for source in 0..3 {
             cache.keep((source, 0), shard(10), 5, needs);

@@ -23,13 +23,15 @@ pub(super) struct Directory {
     sources: Arc<Sources>,
     known: HashMap<usize, BTreeMap<u64, Arc<ShardRef>>>,
     count: usize,
+    /// The shard that was found last.
+    last: Option<(usize, Arc<ShardRef>)>,
     /// Where the last look-up ended, and what lists the shards behind it.
     open: Option<(ShardId, Listing)>,
 }
 
 impl Directory {
     pub(super) fn new(sources: Arc<Sources>) -> Self {
-        Self { sources, known: HashMap::new(), count: 0, open: None }
+        Self { sources, known: HashMap::new(), count: 0, last: None, open: None }
     }
 
     /// The shard that holds the sample at `index`, and its row there.
@@ -38,10 +40,17 @@ impl Directory {
     /// `index_out_of_range`; those of [`Collection::shards`](crate::format::Collection::shards); `ops/missing_sample`.
     pub(super) fn find(&mut self, index: u64) -> Result<(ShardId, usize, Arc<ShardRef>)> {
         let (source, local) = self.sources.locate(index)?;
-        let shard = match self.look_up(source, local) {
-            Some(shard) => shard,
-            None => self.list(source, local)?,
+        let holds = |shard: &ShardRef| {
+            (shard.first..shard.first.saturating_add(shard.rows)).contains(&local)
         };
+        let shard = match self.last.take().filter(|(at, shard)| *at == source && holds(shard)) {
+            Some((_, shard)) => shard,
+            None => match self.look_up(source, local) {
+                Some(shard) => shard,
+                None => self.list(source, local)?,
+            },
+        };
+        self.last = Some((source, Arc::clone(&shard)));
         let row = usize::try_from(local.saturating_sub(shard.first)).unwrap_or(usize::MAX);
         Ok(((source, shard.first), row, shard))
     }

@@ -26,13 +26,20 @@ use super::worker::Shared;
 use super::{Drawn, Order, codes};
 use crate::error::{Error, Result};
 use crate::exec::died;
-use crate::format::ShardRef;
+use crate::format::{Access, ShardRef};
 use crate::model::{Batch, Field, Finding, Severity};
 
 /// Bytes that are guessed for a value of any length before one was seen.
 const GUESS: u64 = 256;
 /// What a planned row takes besides its values.
 const PLAN_BYTES: u64 = 96;
+/// Bytes of files that stay mapped, and their number; they take address space, and no memory of their own.
+const MAPPED_BYTES: u64 = 16 << 30;
+const MAPS: usize = 1 << 12;
+/// Bytes of batches in the making where no shard is decoded as a whole: enough for some rows a visit.
+const APART_BYTES: u64 = 32 << 20;
+/// Bytes of batches that are made ahead in any case.
+const WARM_BYTES: u64 = 8 << 20;
 /// Rows that are planned at most: looking farther ahead gains nothing and delays the first batch.
 const MOST_ROWS: u64 = 1 << 17;
 
@@ -66,9 +73,10 @@ pub(super) struct Planner {
     pool: BufferPool,
     drawn: Option<Arc<dyn Drawn>>,
     directory: Directory,
-    /// Where shards are decoded as a whole.
+    access: Access,
+    /// Where shards are read as a whole.
     cache: Option<Cache>,
-    /// Rows of shards that were delivered, where shards are decoded as a whole.
+    /// Rows of shards that were delivered, where shards are read as a whole.
     served: HashMap<ShardId, u64>,
     begun: bool,
     /// Rows are at hand.
@@ -78,6 +86,8 @@ pub(super) struct Planner {
     head: u64,
     sent: u64,
     cursor: (u64, usize),
+    /// The first batches that visits were made for, as far as they are behind the head.
+    ahead: VecDeque<u64>,
     pending: HashMap<ShardId, Pending>,
     flying: HashMap<u64, (ShardId, Arc<[Part]>)>,
     jobs_made: u64,
@@ -127,6 +137,7 @@ impl Planner {
             sources.schema.fields.iter().map(fixed).fold(PLAN_BYTES, u64::saturating_add);
         Self {
             begun: false,
+            access: Access::Whole,
             cache: None,
             directory: Directory::new(Arc::clone(&sources)),
             drawn: None,
@@ -136,6 +147,7 @@ impl Planner {
             head: 0,
             sent: 0,
             cursor: (0, 0),
+            ahead: VecDeque::new(),
             pending: HashMap::new(),
             flying: HashMap::new(),
             jobs_made: 0,
@@ -175,8 +187,13 @@ impl Planner {
         let shared = Arc::clone(&self.shared);
         let _reading = shared.reading("the first rows".to_owned());
         self.hand = self.sources.at_hand();
-        let whole = !self.hand && !self.sources.rows_apart();
-        self.cache = whole.then(|| Cache::new(self.course.window / 2));
+        self.access = self.sources.access();
+        self.cache = match self.access {
+            _ if self.hand => None,
+            Access::Whole => Some(Cache::new(self.course.window / 2, usize::MAX)),
+            Access::Mapped => Some(Cache::new(MAPPED_BYTES, MAPS)),
+            Access::Apart => None,
+        };
     }
 
     /// A batch was taken; its memory is the taker's.
@@ -228,16 +245,20 @@ impl Planner {
     }
 
     fn has_room(&self) -> bool {
-        let window = match (self.hand, &self.cache) {
+        if self.hand {
             // Looking ahead gains nothing.
-            (true, _) => {
-                return self.planned.len() < self.course.threads + 2
-                    && (self.planned.is_empty() || self.bytes < self.course.window);
-            }
-            (_, Some(_)) => self.course.window / 2,
-            (_, None) => self.course.window,
-        };
-        self.planned.is_empty() || (self.bytes < window && self.rows < MOST_ROWS)
+            let few = self.planned.len() < self.course.threads + 2;
+            return few && (self.planned.is_empty() || self.bytes < self.course.window);
+        }
+        self.planned.is_empty() || (self.bytes < self.window() && self.rows < MOST_ROWS)
+    }
+
+    /// Bytes of batches in the making.
+    fn window(&self) -> u64 {
+        match self.access {
+            Access::Whole => self.course.window / 2,
+            Access::Apart | Access::Mapped => self.course.window.min(APART_BYTES),
+        }
     }
 
     /// Plans the next batch.
@@ -330,13 +351,13 @@ impl Planner {
     /// Goes on with the cursor and visits shards.
     fn dispatch(&mut self) {
         // With nobody to read ahead, only what is asked for is read.
-        let ahead = if self.course.threads == 0 { 0 } else { self.course.window / 4 };
+        let lead = if self.course.threads == 0 { 0 } else { self.window() / 2 };
         while !self.hand {
             if self.cursor.0 < self.head {
                 (self.cursor, self.before) = ((self.head, 0), 0);
             }
             let (seq, slot) = self.cursor;
-            if seq > self.head && self.before >= ahead {
+            if seq > self.head && self.before >= lead {
                 return;
             }
             let Some(batch) = self.at(seq) else { return };
@@ -346,14 +367,29 @@ impl Planner {
                     self.cursor = (seq + 1, 0);
                     self.before = self.before.saturating_add(bytes);
                 }
-                Some(wanted) => {
-                    self.cursor.1 += 1;
-                    if let Some(shard) = wanted {
-                        self.visit(shard);
+                Some(None) => self.cursor.1 += 1,
+                Some(Some(shard)) => {
+                    if self.is_soon_enough(seq, shard) {
+                        return;
                     }
+                    self.cursor.1 += 1;
+                    self.ahead.push_back(seq);
+                    self.visit(shard);
                 }
             }
         }
+    }
+
+    /// True for a shard that is wanted later and then once for all: reading it now gains nothing but fresh memory.
+    fn is_soon_enough(&mut self, seq: u64, shard: ShardId) -> bool {
+        while self.ahead.front().is_some_and(|first| *first <= self.head) {
+            self.ahead.pop_front();
+        }
+        let whole = |pending: &Pending| pending.rows.len() as u64 >= pending.shard.rows;
+        seq > self.head
+            && self.before >= WARM_BYTES
+            && self.ahead.len() >= self.course.threads + 2
+            && self.pending.get(&shard).is_some_and(whole)
     }
 
     /// Hands out a job for all rows that are wanted of a shard.

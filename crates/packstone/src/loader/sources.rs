@@ -6,7 +6,7 @@ use packstone_io::Kind;
 
 use super::codes;
 use crate::error::{Error, Place, Result};
-use crate::format::Collection;
+use crate::format::{Access, Collection};
 use crate::model::Schema;
 
 /// Where samples come from.
@@ -96,9 +96,11 @@ impl Sources {
             })
     }
 
-    /// True where rows of all collections can be read apart from their shards.
-    pub(super) fn rows_apart(&self) -> bool {
-        self.all.iter().all(|source| source.collection.rows_apart())
+    /// What it costs to read some rows of a shard, in all collections.
+    pub(super) fn access(&self) -> Access {
+        let mut each = self.all.iter().map(|source| source.collection.access());
+        let first = each.next().unwrap_or(Access::Whole);
+        if each.all(|access| access == first) { first } else { Access::Whole }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use packstone::format::{Collection, ReadContext, ShardRef};
+use packstone::format::{Access, Collection, ReadContext, ShardRef};
 use packstone::loader::{Delivery, Drawn, Fingerprint, Loader, LoaderOptions, Order, Share};
 use packstone::model::{Batch, Column, DType, Field, Schema};
 use packstone::ops::{ConvertOptions, Scan, convert};
@@ -285,8 +285,8 @@ impl Collection for Made {
         Batch::new(Arc::new(self.schema.project(fields)), rows.len(), columns)
     }
 
-    fn rows_apart(&self) -> bool {
-        self.apart
+    fn access(&self) -> Access {
+        if self.apart { Access::Apart } else { Access::Whole }
     }
 }
 

@@ -16,7 +16,7 @@ use super::parts::shard::ShardFormat;
 use super::parts::tree::{Tree, count_error, file_error};
 use super::schema::ShardType;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, ShardRef};
+use crate::format::{Access, Collection, Dataset, Info, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
 
 /// An open Sedpack dataset.
@@ -194,9 +194,12 @@ impl Collection for Split {
         self.decode(shard, Some(rows), fields, context)
     }
 
-    fn rows_apart(&self) -> bool {
+    fn access(&self) -> Access {
         let ShardFormat { shard_type, compression, .. } = &self.format;
-        *shard_type == ShardType::Fb && compression.codec(*shard_type) == Codec::None
+        match compression.codec(*shard_type) {
+            Codec::None if *shard_type == ShardType::Fb => Access::Mapped,
+            _ => Access::Whole,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use packstone_io::{Buf, Kind};
 use super::Form;
 use super::plan::{Carry, Slot};
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, Selected, ShardRef};
+use crate::format::{Access, Collection, Dataset, Info, Leaves, ReadContext, Selected, ShardRef};
 use crate::model::{Batch, Column, Field, Outline, SampleTable, Schema};
 
 /// The dataset as its source had it, where it carries a description; else the dataset itself.
@@ -299,7 +299,7 @@ impl Collection for Decoded {
         self.through(fields, |stored| self.inner.read_rows(shard, rows, Some(stored), context))
     }
 
-    fn rows_apart(&self) -> bool {
-        self.inner.rows_apart()
+    fn access(&self) -> Access {
+        self.inner.access()
     }
 }

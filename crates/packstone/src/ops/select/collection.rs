@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packstone_io::Kind;
 
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, ReadContext, ShardRef};
+use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
 
 /// A fixed list of shards with indices of its own: the first sample of the first shard is sample 0.
@@ -83,8 +83,8 @@ impl Collection for SelectedCollection {
         self.inner.read_rows(self.original(shard)?, rows, fields, context)
     }
 
-    fn rows_apart(&self) -> bool {
-        self.inner.rows_apart()
+    fn access(&self) -> Access {
+        self.inner.access()
     }
 }
 

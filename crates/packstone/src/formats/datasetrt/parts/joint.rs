@@ -13,7 +13,7 @@ use super::maps::Stay;
 use super::native::NativeOrder;
 use super::whole::sample_table;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, ReadContext, ShardRef};
+use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, DType, Field, SampleTable, Schema};
 use crate::order::Order;
 
@@ -286,7 +286,7 @@ impl Collection for Joint {
         self.read_run(shard, Some(rows), fields, context)
     }
 
-    fn rows_apart(&self) -> bool {
-        true
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }

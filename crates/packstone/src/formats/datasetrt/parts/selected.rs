@@ -21,7 +21,7 @@ use super::maps::Stay;
 use super::table::Identity;
 use super::view::{CacheStamp, View};
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, Selected, ShardRef};
+use crate::format::{Access, Collection, Dataset, Info, ReadContext, Selected, ShardRef};
 use crate::model::{Batch, SampleTable, Schema};
 
 /// Samples of a shard at most, and their stored bytes, about.
@@ -351,7 +351,7 @@ impl Collection for SelectedCollection {
         self.read_samples(shard, rows.iter().map(row), fields, context)
     }
 
-    fn rows_apart(&self) -> bool {
-        true
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }

@@ -17,7 +17,7 @@ use super::index::Found;
 use super::record::Record;
 use super::reference::ObjectPath;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, ReadContext, ShardRef};
+use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
 
 /// Bytes of a shard that are read at once.
@@ -195,8 +195,8 @@ impl Collection for Records {
         runs(shard, records, &self.schema, fields, context)
     }
 
-    fn rows_apart(&self) -> bool {
-        true
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }
 
@@ -433,7 +433,7 @@ impl Collection for Annotations {
         runs(shard, self.records(shard, None)?, &self.schema, fields, context)
     }
 
-    fn rows_apart(&self) -> bool {
-        true
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }
