@@ -10,9 +10,11 @@
 mod address;
 mod cli;
 mod commands;
+mod expected;
 mod failure;
 mod hints;
 mod interrupt;
+mod order;
 mod output;
 mod progress;
 mod sample;

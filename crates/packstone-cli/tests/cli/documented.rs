@@ -20,7 +20,11 @@ fn every_type_and_member_is_documented() {
     let cache = golden_of("datasetrt", "v3_basic_none/data/basic_none_s1");
     let view = folder.path().join("view.json");
     let view = view.to_str().unwrap();
-    let calls: [&[&str]; 22] = [
+    let plan = run(["plan", &cache, "--json"]).lines();
+    let state = folder.path().join("state");
+    std::fs::write(&state, plan[1].at("state").to_string()).unwrap();
+    let state = state.to_str().unwrap();
+    let calls: [&[&str]; 24] = [
         &["formats"],
         &["inspect", "--sizes", &good],
         &["dump", "--values", &good],
@@ -41,6 +45,8 @@ fn every_type_and_member_is_documented() {
         &["pack", &tree, packed],
         &["unpack", packed, unpacked],
         &["refresh", packed],
+        &["plan", &cache],
+        &["state", "show", state],
         &["inspect", "no/such"],
         &["inspect", &bad, "--nosuch"],
     ];
@@ -75,9 +81,11 @@ fn every_type_and_member_is_documented() {
         "format",
         "leaf",
         "manifest",
+        "rank",
         "rate",
         "sample",
         "selected",
+        "state",
         "summary",
         "value",
     ];

@@ -5,6 +5,7 @@ mod caches;
 mod documented;
 mod failures;
 mod help;
+mod loading;
 mod packing;
 mod reading;
 mod support;

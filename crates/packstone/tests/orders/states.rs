@@ -213,6 +213,19 @@ fn fingerprints_tell_datasets_apart() {
 }
 
 #[test]
+fn fingerprints_tell_selections_apart() {
+    let collection: Arc<dyn packstone::format::Collection> = Arc::new(sized(&[10; 7]));
+    let shards: Vec<_> = collection.shards(0).collect::<packstone::Result<_>>().unwrap();
+    let of = |order: [usize; 7]| {
+        let shards = order.map(|at| shards[at].clone()).to_vec();
+        let selected = packstone::ops::SelectedCollection::new(Arc::clone(&collection), shards);
+        Fingerprint::of(&dataset("sedpack"), &selected.unwrap()).unwrap()
+    };
+    // The first, middle and last shard are the same.
+    assert_ne!(of([0, 1, 2, 3, 4, 5, 6]), of([0, 2, 1, 3, 4, 5, 6]));
+}
+
+#[test]
 fn positions_are_skipped_and_rewound_across_epochs() {
     let order = Sequential::new(100);
     let state = State::new(fingerprint(), &order, Remainder::Pad);

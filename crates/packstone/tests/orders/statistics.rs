@@ -127,18 +127,21 @@ fn neighbours_stay_neighbours_as_seldom_as_by_chance() {
 #[test]
 fn draws_among_33_million_rows_are_in_proportion() {
     const ROWS: usize = 1 << 25;
-    const GROUPS: usize = 512;
-    let weight = |row: usize| match row % 16 {
-        0 => 0.0,
-        rest => ((row >> 16) % 7 + 1) as f64 * [1e-3, 1.0, 1e3][rest % 3],
+    const GROUP: usize = 1 << 16;
+    const GROUPS: usize = ROWS / GROUP;
+    let group = |factor: usize| -> Vec<f64> {
+        let weight = |row| match row % 16 {
+            0 => 0.0,
+            rest => factor as f64 * [1e-3, 1.0, 1e3][rest % 3],
+        };
+        (0..GROUP).map(weight).collect()
     };
-    let mut random = Random::new(99);
-    let weights: Vec<f64> = (0..ROWS).map(weight).collect();
-    let mut expected = vec![0.0f64; GROUPS];
-    for (row, weight) in weights.iter().enumerate() {
-        expected[row >> 16] += weight;
-    }
+    let groups: Vec<Vec<f64>> = (1..=7).map(group).collect();
+    let mut weights = Vec::with_capacity(ROWS);
+    (0..GROUPS).for_each(|at| weights.extend_from_slice(&groups[at % 7]));
+    let expected: Vec<f64> = (0..GROUPS).map(|at| groups[at % 7].iter().sum()).collect();
     let total: f64 = expected.iter().sum();
+    let mut random = Random::new(99);
     let weights = Arc::new(Weights::new(weights).unwrap());
     assert_eq!(weights.drawable(), (ROWS - ROWS / 16) as u64);
     let order = Weighted::new(weights, random.next_u64()).with_draws(1 << 40);

@@ -167,7 +167,7 @@ impl SdsWriter {
         let mut writer = Self {
             root,
             shard_options: Arc::default(),
-            own: Own { schema: Schema::clone(&plan.schema), ..Own::default() },
+            own: Own { schema: Schema::clone(&plan.schema), bare: true, ..Own::default() },
             lanes: plan.collections.iter().map(lane).collect(),
             options,
             annotated,
@@ -226,6 +226,7 @@ impl SdsWriter {
         });
         // A batch is taken as a whole or not at all.
         let encoded = encoded.collect::<Result<Vec<_>>>()?;
+        self.own.bare = self.own.bare && batch.metadata_runs().all(|(_, said)| said.is_empty());
         self.failed = true;
         for record in encoded {
             let full = self.lanes.get_mut(at).is_some_and(|lane| {

@@ -27,11 +27,11 @@ mod shuffled;
 mod weighted;
 mod weights;
 
-use packstone_container::digest::{Algorithm, Hasher};
 use packstone_io::Kind;
 
 use super::codes;
 use crate::error::{Error, Place};
+use crate::model::canonical::numbers as digest;
 use crate::random::nth;
 
 pub use crate::order::{Drawn, Order};
@@ -52,21 +52,6 @@ pub use weights::Weights;
 /// The key of an epoch of the order that is called `tag`.
 fn key(tag: [u8; 8], seed: u64, epoch: u64) -> u64 {
     nth(nth(u64::from_be_bytes(tag), seed), epoch)
-}
-
-/// Tells a list of numbers from others.
-fn digest(numbers: impl IntoIterator<Item = u64>) -> String {
-    let mut hasher = Hasher::new(Algorithm::Xxh128);
-    let mut bytes = Vec::with_capacity(8 << 10);
-    for number in numbers {
-        bytes.extend_from_slice(&number.to_le_bytes());
-        if bytes.len() >= 8 << 10 {
-            hasher.update(&bytes);
-            bytes.clear();
-        }
-    }
-    hasher.update(&bytes);
-    hasher.finish_hex()
 }
 
 fn invalid(code: &'static str, message: String) -> Error {

@@ -14,7 +14,7 @@
 //! as if it weighed just that.
 
 use super::{codes, digest, invalid};
-use crate::error::Result;
+use crate::error::{Place, Result};
 
 /// The largest sum.
 const MOST: u128 = 1 << 62;
@@ -39,44 +39,34 @@ impl Weights {
     /// `loader/weight_invalid` with row and value for a weight that is negative, infinite or no number;
     /// `loader/weights_zero` where none is above zero.
     pub fn new(weights: Vec<f64>) -> Result<Self> {
-        for (row, weight) in weights.iter().enumerate() {
-            if !(weight.is_finite() && *weight >= 0.0) {
-                let message =
-                    format!("expected a weight of at least 0, found {weight:?} for sample {row}");
-                let error = invalid(codes::WEIGHT_INVALID, message);
-                let place = crate::error::Place::default().record(row as u64);
-                return Err(error.with_place(place));
-            }
-        }
-        let scale = Scale::of(&weights);
+        let scale = Scale::of(&weights)?;
+        let rows = weights.len();
         let digest = digest(weights.iter().map(|weight| weight.to_bits()));
-        // The numbers take the place of the weights, without other memory.
-        let mut sums: Vec<u64> = weights.into_iter().map(|weight| scale.whole(weight)).collect();
         let (mut total, mut drawable) = (0u64, 0u64);
-        for sum in &mut sums {
-            drawable += u64::from(*sum > 0);
-            total = total.saturating_add(*sum);
-            *sum = total;
-        }
+        // The sums take the place of the weights, without other memory.
+        let sum = |weight| {
+            let whole = scale.whole(weight);
+            drawable += u64::from(whole > 0);
+            total += whole;
+            total
+        };
+        let sums: Vec<u64> = weights.into_iter().map(sum).collect();
         if total == 0 {
-            let rows = sums.len();
             let message = format!("expected a weight above 0, found none among {rows} samples");
             return Err(invalid(codes::WEIGHTS_ZERO, message));
         }
         let mut shift = 0u32;
-        while (total - 1) >> shift > sums.len() as u64 / GUIDED {
+        while (total - 1) >> shift > rows as u64 / GUIDED {
             shift += 1;
         }
-        let buckets = ((total - 1) >> shift) + 1;
-        let mut guide = Vec::new();
-        let mut row = 0usize;
-        for bucket in 0..=buckets {
-            let start = u128::from(bucket) << shift;
-            while sums.get(row).is_some_and(|sum| u128::from(*sum) <= start) {
-                row += 1;
+        let (mut guide, mut start) = (Vec::new(), 0u64);
+        for (row, sum) in sums.iter().enumerate() {
+            while start < *sum {
+                guide.push(row as u64);
+                start += 1 << shift;
             }
-            guide.push(row as u64);
         }
+        guide.push(rows as u64);
         Ok(Self { sums, guide, shift, drawable, digest })
     }
 
@@ -132,25 +122,42 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(weights: &[f64]) -> Self {
-        let positive = || weights.iter().filter(|weight| **weight > 0.0).map(|w| parts(*w));
-        let top = positive().map(|(_, exponent)| exponent).max().unwrap_or(0);
+    fn of(weights: &[f64]) -> Result<Self> {
+        // Doubles of at least 0 have the order of their bits; infinity, what is no number and what is negative lie above.
+        let mut heaviest = 0;
+        for (row, weight) in weights.iter().enumerate() {
+            let bits = weight.to_bits();
+            if bits >= f64::INFINITY.to_bits() && *weight != 0.0 {
+                let message =
+                    format!("expected a weight of at least 0, found {weight:?} for sample {row}");
+                let place = Place::default().record(row as u64);
+                return Err(invalid(codes::WEIGHT_INVALID, message).with_place(place));
+            }
+            if bits > heaviest && *weight > 0.0 {
+                heaviest = bits;
+            }
+        }
+        let (_, top) = parts(f64::from_bits(heaviest));
         // The sum in units of the heaviest row's last bit, rounded up row by row.
-        let sum = positive().fold(0u128, |sum, (mantissa, exponent)| {
-            let part = mantissa.checked_shr(exponent.abs_diff(top)).unwrap_or(0);
-            sum + u128::from(part) + 1
-        });
+        let mut sum = 0u128;
+        for weight in weights {
+            if *weight > 0.0 {
+                let (mantissa, exponent) = parts(*weight);
+                let down = top - exponent;
+                sum += u128::from(if down < 64 { mantissa >> down } else { 0 }) + 1;
+            }
+        }
         let rows = weights.len() as u128;
         let fits = |power: i32| {
             let scaled = match u32::try_from(power) {
-                Ok(up) => sum << up.min(62),
+                Ok(up) => sum << up.min(9),
                 Err(_) => (sum >> power.unsigned_abs().min(127)) + 1,
             };
             scaled + rows <= MOST
         };
         // A mantissa has 53 bits, so more than 9 up never fits and 64 down always does.
         let power = (-64..=9).rev().find(|power| fits(*power)).unwrap_or(-64);
-        Self { top, power }
+        Ok(Self { top, power })
     }
 
     fn whole(&self, weight: f64) -> u64 {
@@ -159,13 +166,14 @@ impl Scale {
         }
         let (mantissa, exponent) = parts(weight);
         let power = exponent - self.top + self.power;
-        let whole = match u32::try_from(power) {
-            Ok(up) => mantissa.checked_shl(up).unwrap_or(u64::MAX),
+        let whole = match power {
+            0.. => mantissa << power.min(9),
             // One more bit is kept to be rounded by.
-            Err(_) => {
-                let down = power.unsigned_abs() - 1;
-                mantissa.checked_shr(down).map_or(0, |kept| (kept >> 1) + (kept & 1))
+            -64..0 => {
+                let kept = mantissa >> (-1 - power);
+                (kept >> 1) + (kept & 1)
             }
+            _ => 0,
         };
         whole.max(1)
     }
