@@ -100,6 +100,8 @@ pub(super) struct Planner {
     before: u64,
     rows: u64,
     row_bytes: u64,
+    /// Rows of any length were seen, or there are none.
+    learned: bool,
     /// Jobs to be done, in this order.
     pub(super) jobs: VecDeque<(u64, Job)>,
     /// What may leave.
@@ -158,6 +160,7 @@ impl Planner {
             before: 0,
             rows: 0,
             row_bytes,
+            learned: !sources.schema.fields.iter().any(Field::varies),
             jobs: VecDeque::new(),
             ready: VecDeque::new(),
             course,
@@ -177,8 +180,13 @@ impl Planner {
                 (self.ended, self.last) = (true, Some(error));
             }
         }
+        let learned = self.learned;
         self.dispatch();
         self.leave();
+        if self.learned != learned {
+            // How many batches fit is known only now.
+            self.advance();
+        }
     }
 
     /// Looks at how rows are had.
@@ -250,14 +258,20 @@ impl Planner {
             let few = self.planned.len() < self.course.threads + 2;
             return few && (self.planned.is_empty() || self.bytes < self.course.window);
         }
-        self.planned.is_empty() || (self.bytes < self.window() && self.rows < MOST_ROWS)
+        // Before rows were seen, nobody knows how many fit.
+        let known = self.learned && self.bytes < self.window() && self.rows < MOST_ROWS;
+        self.planned.is_empty() || known
     }
 
     /// Bytes of batches in the making.
     fn window(&self) -> u64 {
         match self.access {
             Access::Whole => self.course.window / 2,
-            Access::Apart | Access::Mapped => self.course.window.min(APART_BYTES),
+            Access::Apart | Access::Mapped => {
+                let batch = self.row_bytes.saturating_mul(self.course.steps.share.batch());
+                let few = batch.saturating_mul(2 * (self.course.threads as u64 + 2));
+                few.max(APART_BYTES).min(self.course.window)
+            }
         }
     }
 
@@ -514,13 +528,14 @@ impl Planner {
 
     /// Rows are guessed by those that were seen.
     fn learn(&mut self, rows: u64, bytes: u64) {
-        if let Some(seen) = bytes.checked_div(rows)
-            && self.sources.schema.fields.iter().any(Field::varies)
+        if self.sources.schema.fields.iter().any(Field::varies)
+            && let Some(seen) = bytes.checked_div(rows)
         {
             // A long row is believed at once, a short one by and by.
             let seen = seen.saturating_add(PLAN_BYTES);
-            self.row_bytes =
-                seen.max((self.row_bytes / 8).saturating_mul(7).saturating_add(seen / 8));
+            let by_and_by = (self.row_bytes / 8).saturating_mul(7).saturating_add(seen / 8);
+            self.row_bytes = if self.learned { seen.max(by_and_by) } else { seen };
+            self.learned = true;
         }
     }
 }

@@ -22,9 +22,13 @@ use crate::error::Result;
 pub struct BatchSlots {
     schema: Arc<Schema>,
     rows: usize,
+    pool: BufferPool,
     columns: Vec<Filling>,
     metadata: Vec<Arc<Object>>,
 }
+
+/// Bytes that are had at most for rows that are still to come.
+const MOST_GUESSED: usize = 64 << 20;
 
 /// A row of a source and its slot.
 pub type RowSlot = (usize, usize);
@@ -52,7 +56,7 @@ impl BatchSlots {
     pub fn new(schema: Arc<Schema>, rows: usize, pool: &BufferPool) -> Result<Self> {
         let columns = schema.fields.iter().map(|field| Filling::new(field, rows, pool));
         let columns = columns.collect::<Result<_>>()?;
-        Ok(Self { schema, rows, columns, metadata: Vec::new() })
+        Ok(Self { schema, rows, pool: pool.clone(), columns, metadata: Vec::new() })
     }
 
     /// Copies rows of `batch`, which has the same schema, to their slots.
@@ -70,7 +74,7 @@ impl BatchSlots {
             )));
         }
         for (to, from) in self.columns.iter_mut().zip(batch.columns()) {
-            to.put(from, rows, self.rows)?;
+            to.put(from, rows, self.rows, &self.pool)?;
         }
         self.put_metadata(batch, rows);
         Ok(())
@@ -110,7 +114,7 @@ impl BatchSlots {
         let batch = Batch::new(self.schema, rows, columns)?;
         let mut runs: Vec<(usize, Arc<Object>)> = Vec::new();
         let add = |object: &Arc<Object>| match runs.last_mut() {
-            Some((end, last)) if Arc::ptr_eq(last, object) || last == object => *end += 1,
+            Some((end, last)) if Arc::ptr_eq(last, object) => *end += 1,
             last => {
                 let end = last.map_or(0, |(end, _)| *end);
                 runs.push((end + 1, Arc::clone(object)));
@@ -162,7 +166,13 @@ impl Filling {
         Ok(())
     }
 
-    fn put(&mut self, from: &Column, rows: &[RowSlot], all: usize) -> Result<()> {
+    fn put(
+        &mut self,
+        from: &Column,
+        rows: &[RowSlot],
+        all: usize,
+        pool: &BufferPool,
+    ) -> Result<()> {
         if let Some(width) = self.width {
             match self.put_fixed(from, rows, width) {
                 Ok(()) => return Ok(()),
@@ -180,6 +190,14 @@ impl Filling {
         }
         let bytes = |row| from.bytes(row).unwrap_or_default();
         let more = rows.iter().map(|(row, _)| bytes(*row).len()).fold(0, usize::saturating_add);
+        if self.data.is_empty() {
+            // The other rows are taken to be as long, so that memory is had once.
+            let all = more.checked_div(rows.len()).unwrap_or(0).saturating_mul(all);
+            let all = all.min(MOST_GUESSED).checked_next_power_of_two().unwrap_or(0).max(more);
+            if all > self.data.capacity() {
+                self.data = pool.take(all)?;
+            }
+        }
         self.data.reserve(more)?;
         for (row, slot) in rows {
             let start = self.data.len();
