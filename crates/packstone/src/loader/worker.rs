@@ -198,7 +198,11 @@ impl Visit<'_> {
                 self.copy(&batch, None, outcome);
                 outcome.decoded = Some(batch);
             }
-            Err(error) => self.without(error, &self.wanted(), context, outcome),
+            // The record at fault may be none of those that are wanted.
+            Err(error) if error.place().record.is_some() => {
+                self.some(&self.wanted(), context, outcome);
+            }
+            Err(error) => self.fail(&error, &self.wanted(), outcome),
         }
     }
 

@@ -40,7 +40,7 @@ fn batches_before_a_fault_are_whole_and_the_fault_is_named() {
                 }
                 loader.skip_steps(1);
                 assert_eq!(loader.next_position(), at / 4 * 4 + 4);
-                let next = loader.find_map(Result::ok).unwrap();
+                let next = loader.next().unwrap().unwrap();
                 assert_eq!(next.step, at / 4 + 1, "{threads} {name}");
             }
         }
