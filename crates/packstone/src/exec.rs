@@ -151,6 +151,9 @@ fn passes(error: &Error) -> bool {
     false
 }
 
+/// Does a job under its number, and says whether anybody waits for more.
+type Doing<T> = dyn Fn((u64, T)) -> bool + Send;
+
 /// Threads that do jobs in the order in which these are handed in. The thread that did a job reports what came of it.
 ///
 /// Without threads, jobs wait until [`Crew::do_one`] does them.
@@ -158,7 +161,7 @@ pub struct Crew<T> {
     jobs: Option<Sender<(u64, T)>>,
     todo: Receiver<(u64, T)>,
     threads: Vec<JoinHandle<()>>,
-    inline: Option<Box<dyn Fn((u64, T)) -> bool + Send>>,
+    inline: Option<Box<Doing<T>>>,
 }
 
 impl<T: Send + 'static> Crew<T> {

@@ -1,5 +1,5 @@
 //! Memory of a shuffled epoch: bounded by the window, in a process of its own.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "loader/kit.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the loader")]
@@ -16,10 +16,10 @@ fn most(apart: bool) -> (u64, u64) {
     let made = Arc::new(if apart { made.apart() } else { made });
     let order = listed(mixed(16_000, 11));
     let options = options(2).with_window(8 << 20);
-    let mut loader = loader(&as_collection(&made), &order, 50, options);
+    let loader = loader(&as_collection(&made), &order, 50, options);
     let before = resident();
     let (mut most, mut seen) = (0, 0);
-    while let Some(batch) = loader.next() {
+    for batch in loader {
         seen += numbers(&batch.unwrap()).len();
         if seen % 500 == 0 {
             most = most.max(resident().saturating_sub(before));

@@ -103,6 +103,11 @@ impl Loader {
         &self.share
     }
 
+    /// Threads that read for it.
+    pub fn threads(&self) -> usize {
+        self.options.threads
+    }
+
     /// The epoch that it stands in.
     pub fn epoch(&self) -> u64 {
         self.epoch
