@@ -3,6 +3,7 @@
 //!
 //! Prints one JSON line a figure, as `bench/harness.py` does. `bench/run.py` calls both and prints the table.
 
+mod arrayrecord;
 mod base;
 mod datasetrt;
 mod measure;
@@ -18,9 +19,10 @@ fn main() -> Result<()> {
     match format.as_str() {
         "sedpack" => sedpack::measure(&request),
         "tensordict" => tensordict::measure(&request),
+        "arrayrecord" => arrayrecord::measure(&request),
         "datasetrt" => datasetrt::measure(&request),
         _ => {
-            let message = format!("expected sedpack, tensordict or datasetrt, found {format:?}");
+            let message = format!("expected sedpack, tensordict, datasetrt or arrayrecord, found {format:?}");
             Err(Error::new(Kind::Invalid, "bench/format", Default::default(), message))
         }
     }
