@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def write(root: Path, records: Iterator[Record] | list[Record]) -> None:
     """Writes and publishes one dataset, shard after shard."""
     records = iter(records)
     shards = []
-    while part := [record for record, _ in zip(records, range(PER_SHARD), strict=False)]:
+    while part := list(islice(records, PER_SHARD)):
         shards.append(sds.write_shard(part, os.fspath(root), work_id=f"{len(shards):04}"))
     sds.publish(os.fspath(root), shards, dataset_id="bench", snapshot_id="bench")
 

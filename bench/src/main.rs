@@ -7,6 +7,7 @@ mod arrayrecord;
 mod base;
 mod datasetrt;
 mod measure;
+mod sds;
 mod sedpack;
 mod tensordict;
 
@@ -17,12 +18,13 @@ use measure::Request;
 fn main() -> Result<()> {
     let (format, request) = arguments();
     match format.as_str() {
+        "sds" => sds::measure(&request),
         "sedpack" => sedpack::measure(&request),
         "tensordict" => tensordict::measure(&request),
         "arrayrecord" => arrayrecord::measure(&request),
         "datasetrt" => datasetrt::measure(&request),
         _ => {
-            let message = format!("expected sedpack, tensordict, datasetrt or arrayrecord, found {format:?}");
+            let message = format!("expected sedpack, tensordict, datasetrt, arrayrecord or sds, found {format:?}");
             Err(Error::new(Kind::Invalid, "bench/format", Default::default(), message))
         }
     }

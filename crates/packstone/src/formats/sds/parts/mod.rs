@@ -8,6 +8,7 @@ pub mod carrier;
 pub mod catalog;
 pub mod checks;
 pub mod collection;
+pub mod encode;
 pub mod index;
 pub mod manifest;
 pub mod notes;
