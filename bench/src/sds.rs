@@ -17,7 +17,6 @@ use packstone_io::{AlignedBuf, Buf};
 
 use crate::measure::{Done, Request, indices};
 
-const BATCH: usize = 256;
 /// Records that are read one at a time.
 const SINGLES: u64 = 1_024;
 /// Rows that a thread reads at once.
@@ -75,7 +74,8 @@ fn dataset(request: &Request) -> Result<SdsDataset> {
 fn in_memory<'a>(request: &Request, memory: &'a OnceLock<Vec<Batch>>) -> Result<&'a [Batch]> {
     if memory.get().is_none() {
         let records = packstone::open(&request.path)?.collection(RECORDS)?;
-        let batches = Scan::new(records).identities(true).batches(BATCH)?;
+        let parts = Scan::new(records).identities(true).shards();
+        let batches = parts.map(|part| Ok(part?.batch));
         let _ = memory.set(batches.collect::<Result<Vec<_>>>()?);
     }
     Ok(memory.get().map(Vec::as_slice).unwrap_or_default())
@@ -100,13 +100,13 @@ fn write(request: &Request, batches: &[Batch], threads: usize) -> Result<Done> {
     Ok(done.since(start))
 }
 
-/// All records in order, in batches.
+/// All records in order, with ids and metadata.
 fn iterate(request: &Request, threads: usize) -> Result<Done> {
     let records = packstone::open(&request.path)?.collection(RECORDS)?;
     let mut done = Done::default();
     let start = Instant::now();
-    for batch in Scan::new(records).threads(threads).identities(true).batches(BATCH)? {
-        add(&mut done, &batch?);
+    for part in Scan::new(records).threads(threads).identities(true).shards() {
+        add(&mut done, &part?.batch);
     }
     Ok(done.since(start))
 }
