@@ -23,7 +23,7 @@ const SINGLES: u64 = 2_048;
 /// Bytes of records that are read in batches, about.
 const BATCHED_BYTES: u64 = 64 << 20;
 /// Bytes of records that a thread encodes, and of file that it decodes, at once.
-const PIECE: usize = 256 << 10;
+const PIECE: u64 = 256 << 10;
 const MODES: &[usize] = &[0, 1, 2, 3];
 
 /// Measures the base rates and all figures.
@@ -95,7 +95,11 @@ fn write(request: &Request, records: &[Buf], threads: usize) -> Result<Done> {
     } else {
         encoded_on_threads(out, records, &options, threads)?.finish()
     };
-    written.map_err(write_error)?.out.into_inner().map_err(|e| write_error(e.into_error().into()))?;
+    written
+        .map_err(write_error)?
+        .out
+        .into_inner()
+        .map_err(|e| write_error(e.into_error().into()))?;
     Ok(done.since(start))
 }
 
@@ -119,8 +123,9 @@ fn encoded_on_threads(
             records.iter().map(chunk).collect::<Result<Vec<_>, _>>()
         }
     });
-    let per_piece = PIECE / (total(records) as usize / records.len().max(1)).max(1);
-    let mut pieces = records.chunks(per_piece.max(1));
+    let each = (total(records) / records.len().max(1) as u64).max(1);
+    let per_piece = usize::try_from(PIECE / each).unwrap_or(usize::MAX).max(1);
+    let mut pieces = records.chunks(per_piece);
     loop {
         while pipeline.has_room() {
             let Some(piece) = pieces.next() else { break };
@@ -148,9 +153,10 @@ fn sequential(request: &Request, threads: usize) -> Result<Done> {
         }
         return Ok(done.since(start));
     }
-    let runs: Vec<_> = reader.runs(0, PIECE as u64).collect();
+    let runs: Vec<_> = reader.runs(0, PIECE).collect();
     let work = |reader: &Reader, run: std::ops::Range<u64>, decoder: &mut ChunkDecoder| {
-        let (first, last) = (reader.records_of(run.start).start, reader.records_of(run.end - 1).end);
+        let (first, last) =
+            (reader.records_of(run.start).start, reader.records_of(run.end - 1).end);
         reader.records(first..last, decoder)?.collect::<Result<Vec<_>, _>>()
     };
     drawn(&reader, threads, runs.into_iter(), work, &mut done)?;
@@ -182,7 +188,9 @@ fn drawn<J: Send + 'static>(
             pipeline.submit(job);
         }
         match pipeline.next_result() {
-            Some(records) => records?.map_err(read_error)?.iter().for_each(|record| add(done, record)),
+            Some(records) => {
+                records?.map_err(read_error)?.iter().for_each(|record| add(done, record))
+            }
             None => return Ok(()),
         }
     }

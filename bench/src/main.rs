@@ -24,7 +24,9 @@ fn main() -> Result<()> {
         "arrayrecord" => arrayrecord::measure(&request),
         "datasetrt" => datasetrt::measure(&request),
         _ => {
-            let message = format!("expected sedpack, tensordict, datasetrt, arrayrecord or sds, found {format:?}");
+            let message = format!(
+                "expected sedpack, tensordict, datasetrt, arrayrecord or sds, found {format:?}"
+            );
             Err(Error::new(Kind::Invalid, "bench/format", Default::default(), message))
         }
     }

@@ -20,7 +20,7 @@ use crate::measure::{Done, Request, indices};
 /// Records that are read one at a time.
 const SINGLES: u64 = 1_024;
 /// Rows that a thread reads at once.
-const ROWS: u64 = 1_024;
+const ROWS: u16 = 1_024;
 /// Records in a shard, as the original's side has it.
 const PER_SHARD: u64 = 8_192;
 const MODES: &[usize] = &[0, 1, 2, 3];
@@ -138,9 +138,9 @@ fn metadata(request: &Request, threads: usize) -> Result<Done> {
     let start = Instant::now();
     let mut pipeline = Pipeline::new(threads, threads * 2 + 1, || {
         let dataset = dataset.clone();
-        move |first: u64| dataset.rows(first..len.min(first + ROWS))
+        move |first: u64| dataset.rows(first..len.min(first + u64::from(ROWS)))
     });
-    let mut firsts = (0..len).step_by(ROWS as usize);
+    let mut firsts = (0..len).step_by(usize::from(ROWS));
     let (mut samples, mut valid) = (0, 0);
     loop {
         while pipeline.has_room() {
@@ -150,7 +150,9 @@ fn metadata(request: &Request, threads: usize) -> Result<Done> {
         let Some(rows) = pipeline.next_result() else { break };
         for row in rows?? {
             samples += 1;
-            valid += u64::from(row.metadata.get("valid").is_some_and(|valid| valid.as_bool() == Some(true)));
+            valid += u64::from(
+                row.metadata.get("valid").is_some_and(|valid| valid.as_bool() == Some(true)),
+            );
         }
     }
     let done = Done { samples, ..Done::default() }.since(start);

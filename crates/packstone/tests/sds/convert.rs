@@ -73,28 +73,6 @@ fn copies_within_the_format_have_the_same_content_names_and_annotations() {
 }
 
 #[test]
-fn sedpack_datasets_come_back_as_they_were() {
-    let cases = good_cases("sedpack");
-    for case in cases.iter().step_by(4) {
-        let root: Arc<dyn Root> = Arc::new(LocalRoot::open(&case.data).unwrap());
-        let source = format("sedpack").unwrap().open(root, &Limits::default()).unwrap();
-        if source.schema().fields.is_empty() {
-            continue;
-        }
-        let (files, there) = memory();
-        let sds = to(&source, "sds", &there, &options()).unwrap();
-        assert!(summary(&check(Arc::new(files), false)).is_empty(), "{}", case.name);
-        let back: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
-        let back = to(&sds, "sedpack", &back, &options()).unwrap();
-        for collection in source.collections() {
-            let expected = digest(source.as_ref(), &collection);
-            assert_eq!(digest(sds.as_ref(), &collection), expected, "{}", case.name);
-            assert_eq!(digest(back.as_ref(), &collection), expected, "{}", case.name);
-        }
-    }
-}
-
-#[test]
 fn records_of_one_shape_become_arrays_of_that_shape_elsewhere() {
     let source = golden("annotations");
     let options = ConvertOptions { collections: vec!["records".to_owned()], ..options() };

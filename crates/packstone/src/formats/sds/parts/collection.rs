@@ -69,7 +69,14 @@ struct Part {
 }
 
 /// Where a part ends that has a whole entry up to `next`: behind as many records of its neighbours as may be read at once.
-fn joined(store: &Store, found: &Found, entry: &ShardEntry, first: u64, next: u64, end: u64) -> u64 {
+fn joined(
+    store: &Store,
+    found: &Found,
+    entry: &ShardEntry,
+    first: u64,
+    next: u64,
+    end: u64,
+) -> u64 {
     let most = end.min(first.saturating_add(PART_RECORDS));
     let stop = found.shared_end(|entry| &entry.data, most);
     if stop <= next {

@@ -62,11 +62,7 @@ impl Found {
 
     /// Where the records end of this entry and those behind it, as long as these name the same object and begin before
     /// `until`. Views have an entry for each record, and neighbours are mostly of one shard.
-    pub fn shared_end(
-        &self,
-        object: impl Fn(&ShardEntry) -> &ObjectReference,
-        until: u64,
-    ) -> u64 {
+    pub fn shared_end(&self, object: impl Fn(&ShardEntry) -> &ObjectReference, until: u64) -> u64 {
         let own = self.page.shards.get(self.position);
         let behind = self.page.shards.iter().skip(self.position.saturating_add(1));
         let behind = behind.filter(|entry| entry.record_count > 0);
