@@ -15,7 +15,8 @@ pub(crate) fn hint(error: &Error) -> Option<&'static str> {
         "version_too_new" => "a newer packstone may read it",
         "unknown_split" => "`packstone inspect PATH` lists the collections",
         "no_demo_data" => "run it in the repository, or say `--data DIR`",
-        "would_lose" => "leave `--strict` out to convert all the same",
+        "would_lose" | "unreadable" => "leave `--strict` out to convert all the same",
+        "wrong_format" => "`packstone convert` writes a dataset in another format",
         "usage" => "`packstone help` shows how each command is called",
         _ => return None,
     })

@@ -10,6 +10,7 @@
 mod address;
 mod cli;
 mod commands;
+mod expected;
 mod failure;
 mod hints;
 mod interrupt;

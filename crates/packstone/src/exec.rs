@@ -54,16 +54,28 @@ pub fn for_each<T: Sync>(
     threads: usize,
     work: impl Fn(&T) -> Result<()> + Sync,
 ) -> Result<()> {
+    map(items, threads, |part| part.iter().try_for_each(&work))?.into_iter().collect()
+}
+
+/// What `work` makes of each of up to `threads` equal parts of the items, all at once, in their order.
+///
+/// # Errors
+/// `exec/thread_died` where `work` panicked: a fault of packstone.
+pub fn map<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&[T]) -> R + Sync,
+) -> Result<Vec<R>> {
     let each = items.len().div_ceil(threads.max(1)).max(1);
+    let mut parts = items.chunks(each);
     std::thread::scope(|scope| {
         let work = &work;
-        let parts: Vec<_> = items
-            .chunks(each)
-            .map(|part| scope.spawn(move || part.iter().try_for_each(work)))
-            .collect();
-        let results: Vec<_> =
-            parts.into_iter().map(|part| part.join().unwrap_or_else(|_| Err(died()))).collect();
-        results.into_iter().collect()
+        let own = parts.next();
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        // One part is for the thread that waits for the others.
+        let own = own.map(|part| catch_unwind(AssertUnwindSafe(|| work(part))));
+        let others = others.into_iter().map(std::thread::ScopedJoinHandle::join);
+        own.into_iter().chain(others).map(|made| made.map_err(|_| died())).collect()
     })
 }
 

@@ -1,6 +1,7 @@
 //! What a format offers: the traits that operations are written against.
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::Limits;
@@ -10,7 +11,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
-use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema};
+use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema, Unreadable};
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -165,6 +166,8 @@ pub struct Plan {
     pub collections: Vec<(String, Option<u64>)>,
     /// What the source says about itself, see [`Info::native`].
     pub source: Option<(String, Object)>,
+    /// Within a format, the [`Collection::document`] of each collection.
+    pub documents: Vec<Option<Object>>,
     /// What is stored in other words than the source has, to be kept unread and given back as [`Info::carried`].
     pub carried: Option<Object>,
 }
@@ -301,6 +304,20 @@ pub trait Collection: Send + Sync {
         Ok(None)
     }
 
+    /// The document that the format keeps about this collection alone, where each has one of its own.
+    fn document(&self) -> Option<&Object> {
+        None
+    }
+
+    /// What the format's original library could not read in a copy of the samples under these options of
+    /// [`Format::create`], where that is known without reading samples.
+    ///
+    /// # Errors
+    /// Those of [`Collection::table`]; `Invalid` for the options.
+    fn unreadable(&self, _options: &Object) -> Result<Vec<Unreadable>> {
+        Ok(Vec::new())
+    }
+
     /// The bytes that the samples of a shard take where they are stored, if that is less than its whole file.
     fn stored_bytes(&self, _shard: &ShardRef) -> Option<u64> {
         None
@@ -308,6 +325,12 @@ pub trait Collection: Send + Sync {
 
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
+
+    /// Any run of samples as a shard of its own, for formats whose shards are made while reading: what is read together
+    /// then follows from what is needed. `None` where shards lie on the disk as they are, or samples are missing.
+    fn window(&self, _rows: Range<u64>) -> Option<ShardRef> {
+        None
+    }
 
     /// The samples of a shard, with the fields at `fields` only where given.
     ///

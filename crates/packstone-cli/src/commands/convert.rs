@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// Only these collections.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     collection: Vec<String>,
-    /// Refuse where the target cannot hold everything.
+    /// Refuse where the target cannot hold everything, or a copy keeps what the original library cannot read.
     #[arg(long)]
     strict: bool,
     /// Leave out the comparison of content digests at the end.
@@ -113,8 +113,7 @@ impl Args {
             options.insert("shard_type", shard_type);
         }
         if let Some(compression) = &self.compression {
-            let none = compression.eq_ignore_ascii_case("none");
-            options.insert("compression", if none { "" } else { compression.as_str() });
+            options.insert("compression", compression);
         }
         if !self.hash.is_empty() {
             let names: Value = self.hash.iter().map(String::as_str).collect();
@@ -152,6 +151,7 @@ fn print_fidelity(fidelity: &Fidelity, out: &mut Out) -> Outcome<()> {
             "schema_version": 1,
             "lossless": fidelity.is_lossless(),
             "losses": fidelity.to_json(),
+            "unreadable": fidelity.unreadable_json(),
         }));
     }
     for loss in &fidelity.losses {
@@ -166,7 +166,17 @@ fn print_fidelity(fidelity: &Fidelity, out: &mut Out) -> Outcome<()> {
         out.line(format!("{head}{field} {}", out.data(&loss.what)))?;
     }
     if fidelity.losses.is_empty() {
-        out.line(format!("{}: the target holds everything", out.paint(Paint::Green, "lossless")))?;
+        let head = out.paint(Paint::Green, "lossless");
+        out.line(format!(
+            "{head}: by its schema nothing is lost; values are checked as they are written"
+        ))?;
+    }
+    for kept in &fidelity.unreadable {
+        let head = out.paint(Paint::Yellow, "kept");
+        out.line(format!("{head} {}", out.data(&kept.text())))?;
+    }
+    if !fidelity.unreadable.is_empty() {
+        out.line("nothing of it is lost, but the original library cannot read the copy as it is")?;
     }
     out.line("")
 }

@@ -8,9 +8,10 @@ use packstone::formats::datasetrt::parts::migrate::{
 };
 use packstone::json;
 use packstone::json::{Object, Value};
-use packstone::{Error, Kind, Limits, Place, registry, site};
+use packstone::{Limits, site};
 
 use crate::address::Address;
+use crate::expected;
 use crate::failure::{Exit, Outcome};
 use crate::output::{Out, Paint, note};
 use crate::progress::Bar;
@@ -41,12 +42,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let mut paths = Vec::with_capacity(args.addresses.len());
     for address in &args.addresses {
         let path = &address.whole()?.path;
-        let found = registry::probe(site::root(path)?.as_ref())?;
-        if found.id() != packstone::format::Format::id(&DatasetRt) {
-            let message = format!("expected a DatasetRT cache, found {}", found.id());
-            let place = Place::file(path.display());
-            return Err(Error::new(Kind::Unsupported, "cli/migrate", place, message).into());
-        }
+        let root = site::root(path)?;
+        let takes = ("migrate", "a DatasetRT cache");
+        expected::format(takes, &DatasetRt, (path, root.as_ref()), "cli/migrate")?;
         paths.push(path.clone());
     }
     let targets = targets(&paths, &limits)?;

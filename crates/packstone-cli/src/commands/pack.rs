@@ -13,6 +13,7 @@ use packstone::site;
 
 use super::verify;
 use crate::cli::Threads;
+use crate::expected;
 use crate::failure::{Exit, Outcome};
 use crate::output::Out;
 use crate::progress::Bar;
@@ -53,6 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         .with_threads(args.threads.count());
     let reading = TreeOptions::default().with_robust_key(!args.raw_keys);
     let source = site::root(&args.source)?;
+    expected::tensordict("pack", "a tensordict folder or archive", &args.source, source.as_ref())?;
     let (folder, name) = site::new_file(&args.target)?;
     let folder: Arc<dyn RootMut> = Arc::new(folder);
     let bar = Bar::shared("pack");

@@ -6,6 +6,7 @@ use packstone::formats::tensordict::parts::refresh::refresh;
 use packstone::json;
 use packstone::{Limits, site};
 
+use crate::expected;
 use crate::failure::{Exit, Outcome};
 use crate::output::Out;
 use crate::progress::Bar;
@@ -23,6 +24,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let root = site::root(&args.archive)?;
+    expected::tensordict("refresh", "a tensordict archive", &args.archive, root.as_ref())?;
     let bar = Bar::shared("refresh");
     let found = refresh(&root, &Limits::default(), Some(&bar))?;
     drop(bar);

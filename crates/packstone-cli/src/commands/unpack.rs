@@ -10,6 +10,7 @@ use packstone::{Limits, RootMut, site};
 
 use super::pack;
 use crate::cli::Threads;
+use crate::expected;
 use crate::failure::Outcome;
 use crate::output::Out;
 use crate::progress::Bar;
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let start = Instant::now();
     let options = SaveOptions::default().with_threads(args.threads.count());
     let source = site::root(&args.source)?;
+    expected::tensordict("unpack", "a tensordict archive", &args.source, source.as_ref())?;
     let (folder, name) = site::new_file(&args.target)?;
     let folder: Arc<dyn RootMut> = Arc::new(folder);
     let bar = Bar::shared("unpack");

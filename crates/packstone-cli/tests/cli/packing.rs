@@ -161,3 +161,28 @@ fn sedpack_goes_into_tensordict_and_comes_back() {
     clean(["pack", text(&tree), text(&packed)]);
     assert_eq!(digests(&source), digests(text(&packed)));
 }
+
+#[test]
+fn datasets_of_other_formats_are_refused_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("new");
+    let cache = golden_of("datasetrt", "v3_basic_none/data/basic_none_s1");
+    let sedpack = golden_of("sedpack", "fb_lz4/data");
+    for (command, path, name) in [
+        (vec!["pack", &cache, text(&target)], &cache, "datasetrt"),
+        (vec!["pack", &sedpack, text(&target)], &sedpack, "sedpack"),
+        (vec!["unpack", &cache, text(&target)], &cache, "datasetrt"),
+        (vec!["refresh", &sedpack], &sedpack, "sedpack"),
+    ] {
+        let refused = run(command.iter().copied().chain(["--json"]));
+        let error = refused.line();
+        assert_eq!((refused.code, error.text("code")), (2, "cli/wrong_format"));
+        assert_eq!(error.text("file"), path);
+        let message = error.text("message");
+        assert!(message.contains(command[0]) && message.contains(name), "{message}");
+        assert!(!message.contains('\n') && !target.exists());
+    }
+    // What is no dataset is told by what is missing.
+    let refused = run(["pack", text(folder.path()), text(&target)]);
+    assert!(refused.stderr.contains("[tensordict/missing_meta]"), "{}", refused.stderr);
+}

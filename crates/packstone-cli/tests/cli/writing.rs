@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use packstone_testkit::{Snapshot, copy_folder, golden_folder};
 
-use crate::support::{Look, clean, golden, program, run};
+use crate::support::{Look, clean, golden, golden_of, program, run};
 
 #[test]
 fn convert_writes_equal_content_in_another_shape() {
@@ -193,4 +193,55 @@ fn interrupted(source: &Path, target: &Path) {
     assert_eq!(output.status.code(), Some(130), "{stderr}");
     assert!(stderr.starts_with("error: "), "{stderr}");
     assert!(!target.exists());
+}
+
+#[test]
+fn names_of_options_are_known_in_any_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let source = golden("fb_lz4");
+    let sedpack = path("a");
+    let options = ["--shard-type", "FB", "--compression", "zstd", "--hash", "SHA256", "Xxh64"];
+    clean(["convert", &source, &sedpack, "--to", "sedpack"].iter().chain(&options));
+    let info = clean(["inspect", "--json", &sedpack]).line();
+    let structure = info.at("native").at("dataset_structure");
+    assert_eq!(structure.text("compression"), "ZSTD");
+    for (name, compression) in [("b", "None"), ("c", "LZ4"), ("d", "none")] {
+        let options = ["--to", "datasetrt", "--compression", compression];
+        clean(["convert", &source, &path(name)].iter().chain(&options));
+    }
+}
+
+#[test]
+fn the_plan_promises_no_more_than_it_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("new");
+    let target = target.to_str().unwrap();
+    let source = golden("fb_lz4");
+    let told = clean(["convert", &source, target, "--to", "sedpack"]);
+    let line = "lossless: by its schema nothing is lost; values are checked as they are written";
+    assert!(told.stdout.contains(line), "{}", told.stdout);
+}
+
+#[test]
+fn what_the_original_cannot_read_in_a_copy_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let cache = golden_of("datasetrt", "v3_nonfinite/data/nonfinite_s1");
+    let to = ["--to", "datasetrt"];
+    let told = clean(["convert", &cache, &path("a")].iter().chain(&to));
+    let kept = told.stdout.lines().find(|line| line.starts_with("kept ")).unwrap();
+    assert!(kept.contains("not finite") && kept.contains("from sample "), "{kept}");
+    assert!(told.stdout.contains("the original library cannot read the copy"), "{}", told.stdout);
+    let lines = clean(["convert", &cache, &path("b"), "--json"].iter().chain(&to)).lines();
+    assert!(lines[0].flag("lossless"));
+    for line in &lines {
+        let kept = &line.at("unreadable").as_array().unwrap()[0];
+        assert_eq!(kept.text("collection"), "nonfinite_s1");
+        assert!(kept.number("sample") < 100 && !kept.text("field").is_empty());
+    }
+    let refused = run(["convert", &cache, &path("c"), "--strict"].iter().chain(&to));
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("[ops/unreadable]\nhint: "), "{}", refused.stderr);
+    assert!(!folder.path().join("c").exists());
 }

@@ -1,4 +1,4 @@
-//! Compressed payloads, decoded to exactly the announced length.
+//! Compressed payloads, decoded to exactly the announced length: into a buffer, or through a window.
 //!
 //! ```text
 //! deflate: the stream      bzip2: the stream      LZMA: version u16, 5 u16, properties 5, the stream [end marker]
@@ -24,17 +24,75 @@ struct Step {
     end: bool,
 }
 
-/// Decodes `raw` to the end of `out`, which is empty.
-pub(super) fn payload(record: &Record, raw: &[u8], out: &mut AlignedBuf) -> Result<(), ZipError> {
+/// Takes decoded bytes.
+pub(super) trait Output {
+    /// How it can fail.
+    type Error: From<ZipError>;
+
+    /// Room, which is not empty, for what follows `decoded` bytes; there will be `most` in all, or fewer.
+    fn room(&mut self, decoded: u64, most: u64) -> Result<&mut [u8], ZipError>;
+
+    /// Takes the first `len` bytes of the room.
+    fn take(&mut self, len: usize) -> Result<(), Self::Error>;
+}
+
+/// All of it stays: the buffer grows with what was really decoded.
+impl Output for AlignedBuf {
+    type Error = ZipError;
+
+    fn room(&mut self, decoded: u64, most: u64) -> Result<&mut [u8], ZipError> {
+        let [filled, most] = [decoded, most].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        if filled == self.len() {
+            self.set_len(filled.saturating_mul(2).max(FIRST_ROOM).min(most))?;
+        }
+        Ok(self.get_mut(filled..).unwrap_or_default())
+    }
+
+    fn take(&mut self, _: usize) -> Result<(), ZipError> {
+        Ok(())
+    }
+}
+
+/// It goes on to somebody else, a window at a time, and nothing stays.
+pub(super) struct Passing<'a, E> {
+    pub(super) window: &'a mut [u8],
+    pub(super) sink: &'a mut dyn FnMut(&[u8]) -> Result<(), E>,
+}
+
+impl<E: From<ZipError>> Output for Passing<'_, E> {
+    type Error = E;
+
+    fn room(&mut self, decoded: u64, most: u64) -> Result<&mut [u8], ZipError> {
+        let left = usize::try_from(most.saturating_sub(decoded)).unwrap_or(usize::MAX);
+        let len = left.min(self.window.len());
+        Ok(self.window.get_mut(..len).unwrap_or_default())
+    }
+
+    fn take(&mut self, len: usize) -> Result<(), E> {
+        (self.sink)(self.window.get(..len).unwrap_or_default())
+    }
+}
+
+/// Whether the announced length can be that of the payload, as far as the method tells.
+pub(super) fn is_plausible(record: &Record) -> Result<(), ZipError> {
+    let (announced, most) = (record.len, record.compressed_len.saturating_mul(DEFLATE_RATIO));
+    if record.method == Method::Deflate && announced > most {
+        return Err(ZipError::Implausible { name: record.name.clone(), most, announced });
+    }
+    Ok(())
+}
+
+/// Decodes `raw` into `out`, which is empty; gives the number of bytes.
+pub(super) fn payload<O: Output>(
+    record: &Record,
+    raw: &[u8],
+    out: &mut O,
+) -> Result<u64, O::Error> {
     let damage =
         || ZipError::Damaged { name: record.name.clone(), method: record.method, decoded: 0 };
     match record.method {
         Method::Deflate => {
-            let (announced, most) =
-                (record.len, record.compressed_len.saturating_mul(DEFLATE_RATIO));
-            if announced > most {
-                return Err(ZipError::Implausible { name: record.name.clone(), most, announced });
-            }
+            is_plausible(record)?;
             let mut stream = Inflate::new(false);
             pump(record, raw, "deflate stream", true, out, |input, output| {
                 let before = (stream.total_in(), stream.total_out());
@@ -63,7 +121,7 @@ pub(super) fn payload(record: &Record, raw: &[u8], out: &mut AlignedBuf) -> Resu
                 Some(Step { read, wrote, end: status == LzmaStatus::StreamEnd })
             })
         }
-        method => Err(ZipError::Unsupported { name: record.name.clone(), method }),
+        method => Err(ZipError::Unsupported { name: record.name.clone(), method }.into()),
     }
 }
 
@@ -71,43 +129,40 @@ pub(super) fn payload(record: &Record, raw: &[u8], out: &mut AlignedBuf) -> Resu
 ///
 /// A stream that is not `marked` has no end of its own: it gives as many bytes as are announced, and might give more,
 /// made from the bits that are left over.
-fn pump(
+fn pump<O: Output>(
     record: &Record,
     raw: &[u8],
     what: &'static str,
     marked: bool,
-    out: &mut AlignedBuf,
+    out: &mut O,
     mut step: impl FnMut(&[u8], &mut [u8]) -> Option<Step>,
-) -> Result<(), ZipError> {
+) -> Result<u64, O::Error> {
     let (mut taken, mut decoded) = (0, 0);
     let damage = |decoded| {
         let (name, method) = (record.name.clone(), record.method);
         ZipError::Damaged { name, method, decoded }
     };
-    let excess = usize::from(marked);
+    // One byte more than announced, so that a longer stream shows itself.
+    let most = record.len.saturating_add(u64::from(marked));
     while marked || decoded < record.len {
-        let filled = usize::try_from(decoded).map_err(|_| damage(decoded))?;
-        if filled == out.len() {
-            // One byte more than announced, so that a longer stream shows itself.
-            let most = usize::try_from(record.len).unwrap_or(usize::MAX).saturating_add(excess);
-            out.set_len(filled.saturating_mul(2).max(FIRST_ROOM).min(most))?;
-        }
         let input = usize::try_from(taken).ok().and_then(|n| raw.get(n..)).unwrap_or_default();
-        let output = out.get_mut(filled..).unwrap_or_default();
+        let output = out.room(decoded, most)?;
         let Step { read, wrote, end } = step(input, output).ok_or_else(|| damage(decoded))?;
         taken += read;
         decoded += wrote;
+        if decoded <= record.len {
+            out.take(usize::try_from(wrote).map_err(|_| damage(decoded))?)?;
+        }
         if end || decoded > record.len {
             break;
         }
         if read == 0 && wrote == 0 {
-            return Err(damage(decoded));
+            return Err(damage(decoded).into());
         }
     }
     record.compare_len("data", record.len, decoded)?;
     if marked {
         record.compare_len(what, wide(raw.len()), taken)?;
     }
-    out.truncate(usize::try_from(decoded).unwrap_or_default());
-    Ok(())
+    Ok(decoded)
 }

@@ -85,13 +85,56 @@ impl Entry {
         }
         let decoded = match self.method {
             Method::Stored => out.extend_from_slice(raw).map_err(ZipError::from),
-            _ => decode::payload(&self.record, raw, out),
+            _ => self.decode(raw, out),
         };
         decoded.and_then(|()| self.compare_crc(out)).inspect_err(|_| out.clear())
     }
 
+    fn decode(&self, raw: &[u8], out: &mut AlignedBuf) -> Result<(), ZipError> {
+        if self.method == Method::Deflate {
+            // A stream of so many bytes can become as much, and then nothing has to move while it does.
+            decode::is_plausible(&self.record)?;
+            out.reserve(usize::try_from(self.len).unwrap_or(usize::MAX).saturating_add(1))?;
+        }
+        let decoded = decode::payload(&self.record, raw, out)?;
+        out.truncate(usize::try_from(decoded).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Hands the decoded payload to `sink`, piece by piece: memory is that of a window of 64 KiB, whatever the length. An
+    /// error after the last piece says that the checksum or the length is another; what was handed over is no use then.
+    ///
+    /// # Errors
+    /// [`ZipError`] where the payload is damaged or of an unknown method; those of `sink`.
+    pub fn stream<E: From<ZipError>>(
+        &self,
+        archive: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        const WINDOW: usize = 64 << 10;
+        let raw = self.raw(archive)?;
+        let mut crc = crc32fast::Hasher::new();
+        let mut take = |piece: &[u8]| {
+            crc.update(piece);
+            sink(piece)
+        };
+        match self.method {
+            Method::Stored => raw.chunks(WINDOW).try_for_each(&mut take)?,
+            _ => {
+                let mut window = vec![0; WINDOW];
+                let mut out = decode::Passing { window: &mut window, sink: &mut take };
+                decode::payload(&self.record, raw, &mut out)?;
+            }
+        }
+        Ok(self.compare(crc.finalize())?)
+    }
+
     fn compare_crc(&self, decoded: &[u8]) -> Result<(), ZipError> {
-        let (expected, found) = (self.crc32, crc32fast::hash(decoded));
+        self.compare(crc32fast::hash(decoded))
+    }
+
+    fn compare(&self, found: u32) -> Result<(), ZipError> {
+        let expected = self.crc32;
         if expected == found {
             return Ok(());
         }

@@ -41,7 +41,7 @@ mod write;
 
 pub use archive::Archive;
 pub use directory::Directory;
-pub use encode::Payload;
+pub use encode::{Compressor, Payload};
 pub use entry::Entry;
 pub use error::ZipError;
 pub use layout::{Layout, Placed, Planned};

@@ -46,6 +46,12 @@ pub enum WriteError {
         /// Bytes of the name.
         len: u64,
     },
+    /// The content was not what had been announced.
+    #[error("expected the announced bytes of {name:?}, found others")]
+    Changed {
+        /// The name.
+        name: String,
+    },
     /// Only stored, deflate, bzip2 and LZMA are written.
     #[error("cannot write entries with {0}")]
     Unsupported(Method),
@@ -248,6 +254,32 @@ impl<W: Write> Writer<W> {
         let options = options.with_method(payload.method);
         self.place(name, payload.crc32, payload.len, payload.compressed_len(), options)?;
         payload.write_to(&mut self.out)?;
+        Ok(())
+    }
+
+    /// Appends a stored entry of `len` bytes with this checksum, which `fill` hands over piece by piece.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add), and those of `fill`; [`WriteError::Changed`] where the bytes are others. The entry is
+    /// half-written then.
+    pub fn stream<E: From<WriteError>>(
+        &mut self,
+        name: &str,
+        (crc32, len): (u32, u64),
+        options: EntryOptions,
+        fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), WriteError>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let options = options.with_method(Method::Stored);
+        self.place(name, crc32, len, len, options)?;
+        let (mut crc, mut found, out) = (crc32fast::Hasher::new(), 0u64, &mut self.out);
+        fill(&mut |piece| {
+            crc.update(piece);
+            found = found.saturating_add(wide(piece.len()));
+            Ok(out.write_all(piece)?)
+        })?;
+        if (crc.finalize(), found) != (crc32, len) {
+            return Err(WriteError::Changed { name: name.to_owned() }.into());
+        }
         Ok(())
     }
 

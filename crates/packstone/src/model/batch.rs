@@ -277,6 +277,15 @@ impl BatchBuilder {
         Ok(builder)
     }
 
+    /// Buffers for the first row to come, late: who lets go of a batch before asking for the next one gets the same, still
+    /// in the processor's cache.
+    fn begin(&mut self) -> Result<()> {
+        if self.columns.is_empty() {
+            self.columns = self.fresh()?;
+        }
+        Ok(())
+    }
+
     fn fresh(&self) -> Result<Vec<Growing>> {
         let fields = self.schema.fields.iter();
         fields
@@ -301,6 +310,7 @@ impl BatchBuilder {
     /// # Errors
     /// `model/column_mismatch` where `batch` has other columns; `io/out_of_memory`.
     pub fn push(&mut self, batch: &Batch, rows: Range<usize>) -> Result<()> {
+        self.begin()?;
         if batch.columns.len() != self.columns.len() || rows.end > batch.rows {
             return Err(mismatch(format!(
                 "expected {} columns and at least {} rows, found {} and {}",
@@ -368,9 +378,9 @@ impl BatchBuilder {
     /// # Errors
     /// `io/out_of_memory`.
     pub fn finish(&mut self) -> Result<Batch> {
-        let fresh = self.fresh()?;
+        self.begin()?;
         let rows = std::mem::take(&mut self.rows);
-        let grown = std::mem::replace(&mut self.columns, fresh);
+        let grown = std::mem::take(&mut self.columns);
         let columns = grown.into_iter().map(|column| {
             let data = column.data.freeze();
             let dense = match column.width {

@@ -17,7 +17,7 @@ pub use about::{ABOUT_FIELDS, about_fields, with_about_fields};
 pub use batch::{Batch, BatchBuilder, Sample};
 pub use column::Column;
 pub use dtype::{DType, TimeUnit};
-pub use fidelity::{Fidelity, Loss};
+pub use fidelity::{Fidelity, Loss, Unreadable};
 pub use finding::{Finding, Severity};
 pub use holds::Holds;
 pub use outline::Outline;

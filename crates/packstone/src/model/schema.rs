@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use packstone_container::json::{Object, Value};
 use packstone_io::Kind;
@@ -9,19 +10,19 @@ use packstone_io::Kind;
 use super::dtype::DType;
 use crate::error::{Error, Place, Result};
 
-/// The name of a field: a path of keys, one key long in formats without nesting.
+/// The name of a field: a path of keys, one key long in formats without nesting. Cloning shares the names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key(Vec<String>);
+pub struct Key(Arc<[String]>);
 
 impl Key {
     /// A key without nesting; the name is taken as it is, with slashes, dots or empty.
     pub fn new(name: impl Into<String>) -> Self {
-        Self(vec![name.into()])
+        Self(Arc::new([name.into()]))
     }
 
     /// A nested key, outermost name first.
     pub fn nested(parts: Vec<String>) -> Self {
-        Self(parts)
+        Self(parts.into())
     }
 
     /// The names, outermost first.

@@ -19,7 +19,7 @@ use super::scan::Scan;
 use crate::error::{Error, Place, Result};
 use crate::exec::{Progress, default_threads};
 use crate::format::{Collection, Dataset, Format, Plan, Writer, Written};
-use crate::model::{Batch, BatchBuilder, Fidelity};
+use crate::model::{Batch, BatchBuilder, Fidelity, Unreadable};
 
 /// How to convert.
 #[derive(Clone, Debug)]
@@ -102,6 +102,7 @@ impl ConvertReport {
         out.insert("samples", Value::from(self.samples));
         out.insert("written", Value::Object(written));
         out.insert("losses", self.fidelity.to_json());
+        out.insert("unreadable", self.fidelity.unreadable_json());
         out.insert("proofs", proofs.collect::<Vec<_>>());
         out.insert("seconds", Value::from(self.seconds));
         Value::Object(out)
@@ -159,6 +160,7 @@ impl Job {
         if within {
             plan.source = Some((source.info().format.to_owned(), source.info().native.clone()));
             plan.carried.clone_from(&source.info().carried);
+            plan.documents = collections.iter().map(|c| c.document().cloned()).collect();
         } else {
             let holds = format.holds(&plan, &options.options)?;
             let made = carry::plan(&mut plan, &collections, &holds)?;
@@ -170,8 +172,14 @@ impl Job {
             Some(_) => format.holds(&plan, &options.options).map(|_| Fidelity::default())?,
             None => format.fidelity(&plan, &options.options)?,
         };
-        if let Some(carry) = &carry {
-            carry.report(&mut fidelity);
+        match &carry {
+            Some(carry) => carry.report(&mut fidelity),
+            // What is stored moves as it is, also where the original could make nothing of it.
+            None => {
+                for collection in &collections {
+                    fidelity.unreadable.extend(collection.unreadable(&options.options)?);
+                }
+            }
         }
         Ok(Self { collections, plan, fidelity, carry, whole })
     }
@@ -216,7 +224,7 @@ fn chosen(source: &dyn Dataset, options: &ConvertOptions) -> Result<Vec<Arc<dyn 
 /// On an error or when cancelled nothing is published, except that a result which fails the proof stays for a look.
 ///
 /// # Errors
-/// Those of [`plan`]; `ops/would_lose` under `strict`; `ops/digest_mismatch`; `ops/missing_sample`; `ops/cancelled`;
+/// Those of [`plan`]; under `strict` `ops/would_lose` and `ops/unreadable`; `ops/digest_mismatch`; `ops/missing_sample`; `ops/cancelled`;
 /// those of reading the source, and of [`Format::create`] and [`Writer`].
 pub fn convert(
     source: Arc<dyn Dataset>,
@@ -229,6 +237,9 @@ pub fn convert(
     let Job { collections, plan, fidelity, carry, whole } = Job::new(&source, format, options)?;
     if options.strict && !fidelity.is_lossless() {
         return Err(would_lose(format.id(), &fidelity));
+    }
+    if options.strict && !fidelity.unreadable.is_empty() {
+        return Err(unreadable(format.id(), &fidelity));
     }
     let samples = collections.iter().fold(0u64, |sum, c| sum.saturating_add(c.len()));
     // A proof reads everything again.
@@ -338,6 +349,15 @@ fn would_lose(format: &str, fidelity: &Fidelity) -> Error {
         lost.join("; ")
     );
     Error::new(Kind::Unsupported, "ops/would_lose", Place::default(), message)
+}
+
+fn unreadable(format: &str, fidelity: &Fidelity) -> Error {
+    let kept: Vec<_> = fidelity.unreadable.iter().map(Unreadable::text).collect();
+    let message = format!(
+        "expected a copy that the original library of {format} reads, found that it could not: {}",
+        kept.join("; ")
+    );
+    Error::new(Kind::Unsupported, "ops/unreadable", Place::default(), message)
 }
 
 /// Digests the result and compares as far as the fidelity report promises equality.

@@ -196,7 +196,9 @@ impl Scan {
         };
         // Enough for all batches of the shards in flight, unless these are very large.
         let buffers = (self.window + 2).saturating_mul(schema.fields.len()).saturating_mul(64);
-        let start = self.shuffle.is_none().then_some(self.range.start);
+        // Without threads each batch is copied where it is taken, into the buffer that the one before it left.
+        let ahead = self.shuffle.is_none() && self.threads > 0;
+        let start = ahead.then_some(self.range.start);
         let cutter = Cutter { schema, size, pool: BufferPool::new(buffers), start };
         let source = match self.shuffle {
             // The shards have the seed itself.
@@ -205,11 +207,33 @@ impl Scan {
             }
             _ => {
                 let cutter = cutter.clone();
-                Source::Ordered(self.map_shards(move |decoded| cutter.cut(decoded)))
+                let cut = move |decoded| cutter.cut(decoded);
+                let windows = windows(&self.collection, &self.range, size);
+                match windows.filter(|_| self.shuffle.is_none()) {
+                    Some(windows) => {
+                        let range = self.range.clone();
+                        Source::Ordered(self.over(windows, range, cut))
+                    }
+                    None => Source::Ordered(self.map_shards(cut)),
+                }
             }
         };
         Batches::new(source, &cutter)
     }
+}
+
+/// The samples of `range` in runs of whole batches, about as many as shards have, where the collection makes shards as
+/// they are asked for.
+fn windows(collection: &Arc<dyn Collection>, range: &Range<u64>, size: usize) -> Option<Listing> {
+    let (collection, range, size) = (Arc::clone(collection), range.clone(), size as u64);
+    collection.window(range.start..range.end)?;
+    let usual = collection.len() / collection.shard_count().max(1);
+    let rows = (usual / size).max(1).saturating_mul(size);
+    let starts = (0..).map_while(move |number: u64| {
+        let start = range.start.checked_add(number.checked_mul(rows)?)?;
+        (start < range.end).then(|| start..start.saturating_add(rows).min(range.end))
+    });
+    Some(Box::new(starts.map_while(move |rows| collection.window(rows).map(Ok))))
 }
 
 /// The shards up to the sample `end` in the order of `seed`; an error comes before all of them.

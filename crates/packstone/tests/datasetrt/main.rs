@@ -10,6 +10,7 @@
 
 mod bad;
 mod convert;
+mod copies;
 mod documents;
 mod faults;
 mod golden;

@@ -443,3 +443,59 @@ fn what_is_carried_stays_carried_in_copies() {
         }
     }
 }
+
+/// The keys, batch sizes and shapes of a tree, but for packstone's own entry.
+fn shown(node: &packstone::formats::tensordict::parts::node::Node) -> Vec<String> {
+    use packstone::formats::tensordict::parts::node::Node;
+    let mut out = vec![format!("{} {:?}", node.word(), node.batch_size())];
+    if let Node::Leaf(leaf) = node {
+        out.push(format!("{} {:?}", leaf.dtype, leaf.shape));
+    }
+    let mut children: Vec<_> = node.children();
+    children.sort_by(|(a, _), (b, _)| a.cmp(b));
+    for (key, child) in children {
+        out.extend(shown(child).into_iter().map(|line| format!("{key}/{line}")));
+    }
+    out
+}
+
+#[test]
+fn a_root_is_a_root_again_after_another_format() {
+    use packstone::formats::datasetrt::DatasetRt;
+    use packstone::formats::sds::Sds;
+    use packstone::formats::tensordict::options::TreeOptions;
+    use packstone::formats::tensordict::reader::TensorDictDataset;
+    let options = ConvertOptions { proof: true, threads: 0, ..ConvertOptions::default() };
+    let open_tree =
+        |root: Arc<dyn Root>| TensorDictDataset::open(root, &TreeOptions::default()).unwrap();
+    let through: [&dyn Format; 3] = [&Sedpack, &DatasetRt, &Sds];
+    for name in ["basic", "device_none", "nested_tensors", "non_tensor_stack_json"] {
+        let data = packstone_testkit::golden_folder("tensordict").join(name).join("data");
+        let source = packstone::open(&data).unwrap();
+        let local: Arc<dyn Root> = Arc::new(packstone::LocalRoot::open(&data).unwrap());
+        let tree = open_tree(local);
+        let want = shown(&tree.tree().root);
+        for format in through {
+            for archive in [false, true] {
+                let place = format!("{name} {} {archive}", format.id());
+                let there: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
+                convert(Arc::clone(&source), format, Arc::clone(&there), &options, None)
+                    .unwrap_or_else(|e| panic!("{place}: {e}"));
+                let middle = format.open(there as _, &Limits::default()).unwrap();
+                let middle = reopened(middle).unwrap();
+                let (_, back) = target(archive);
+                let report =
+                    convert(middle, &TensorDict, Arc::clone(&back), &options, None).unwrap();
+                assert!(report.digests.iter().all(|p| p.level == Some(Level::Full)), "{place}");
+                let back = open_tree(back as _);
+                assert_eq!(shown(&back.tree().root), want, "{place}");
+                let own = |dataset: &TensorDictDataset, name: &str| {
+                    dataset.info().native.get(name).cloned()
+                };
+                for member in ["shape", "device", "_names", "_class"] {
+                    assert_eq!(own(&back, member), own(&tree, member), "{place} {member}");
+                }
+            }
+        }
+    }
+}

@@ -22,7 +22,7 @@ use super::parts::identity::cache_id;
 use super::parts::index::Index;
 use super::parts::record::Spelling;
 use super::parts::site::Site;
-use super::reader::{caches_in, is_cache};
+use super::reader::{caches_in, is_cache, position_taken};
 use super::schema::{ValueKind, arrow_error, describe};
 use crate::error::{Error, Place, Result};
 use crate::format::{Audit, AuditOptions, AuditTask, ReadContext};
@@ -44,12 +44,25 @@ pub fn audit(root: &Arc<dyn Root>, options: &AuditOptions) -> Result<Audit> {
         Walk { site, options, audit: &mut audit }.cache(manifest, 0)?;
         return Ok(audit);
     }
-    for name in &names {
+    let mut manifests = Vec::with_capacity(names.len());
+    for (position, name) in (0u64..).zip(&names) {
         let site = Site::new(Arc::clone(root), RelPath::new(name).unwrap_or_default());
         match read_manifest(&site, &options.limits) {
-            Ok(manifest) => Walk { site, options, audit: &mut audit }.cache(manifest, 0)?,
+            Ok(manifest) => manifests.push((position, name, site, manifest)),
             Err(error) => audit.findings.push(error.into()),
         }
+    }
+    let stored = manifests.iter().filter_map(|(_, name, _, manifest)| match manifest {
+        Manifest::V2(_) => None,
+        Manifest::V3(manifest) => Some((manifest.cache_id, (*name).clone())),
+    });
+    let stored: BTreeMap<u64, String> = stored.collect();
+    for (position, _, site, manifest) in manifests {
+        if let Manifest::V2(_) = manifest {
+            let taken = position_taken(&site, position, &stored);
+            audit.findings.extend(taken.map(Finding::from));
+        }
+        Walk { site, options, audit: &mut audit }.cache(manifest, position)?;
     }
     audit.findings.extend(incomplete(root.as_ref(), &names)?);
     Ok(audit)

@@ -29,6 +29,7 @@ pub mod reader;
 pub mod schema;
 pub mod writer;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use packstone_container::Limits;
@@ -119,6 +120,10 @@ impl Format for DatasetRt {
                 fidelity.add("", what, false);
             }
         }
+        for (name, renamed) in renamed(plan, &options) {
+            let what = format!("metadata column {name:?} is stored as {renamed:?}");
+            fidelity.add("", what, false);
+        }
         for stored in places(&plan.schema, &options)? {
             let what = match stored.place {
                 FieldPlace::Payload => continue,
@@ -151,7 +156,13 @@ impl Format for DatasetRt {
             }
         }
         let (schema, carried) = (Arc::clone(&plan.schema), plan.carried.clone());
-        Ok(Box::new(writer::BaseWriter::new(root, schema, carried, options)?))
+        let mut writer = writer::BaseWriter::new(root, schema, carried, options)?;
+        for ((name, _), document) in plan.collections.iter().zip(&plan.documents) {
+            let source =
+                document.as_ref().and_then(|manifest| manifest.get("source_name")?.as_str());
+            writer.name_source(name, source.unwrap_or(name));
+        }
+        Ok(Box::new(writer))
     }
 
     fn part(&self, _root: Arc<dyn RootMut>, _name: &str) -> Result<Box<dyn Writer>> {
@@ -175,6 +186,19 @@ impl Format for DatasetRt {
     }
 }
 
+/// The metadata columns of copied caches that get another name.
+fn renamed(plan: &Plan, options: &WriterOptions) -> BTreeMap<String, String> {
+    let Some(prefix) = options.reserved_prefix.as_deref().filter(|prefix| !prefix.is_empty())
+    else {
+        return BTreeMap::new();
+    };
+    let documents = plan.documents.iter().flatten();
+    let columns = documents.filter_map(|manifest| manifest.get("metadata_schema")?.as_array());
+    let names = columns.flatten().filter_map(|column| column.get("name")?.as_str());
+    let reserved = names.filter(|name| layout::RESERVED.contains(name));
+    reserved.map(|name| (name.to_owned(), format!("{prefix}{name}"))).collect()
+}
+
 fn immutable(why: &str) -> Error {
     let message = format!("expected a format with parts, found that {why}");
     Error::new(Kind::Unsupported, codes::OPTION_INVALID, Place::default(), message)
@@ -182,25 +206,22 @@ fn immutable(why: &str) -> Error {
 
 /// What `options` ask for; what they leave open, a dataset of this format takes from where it comes from.
 fn settle(plan: &Plan, options: &Object) -> Result<WriterOptions> {
-    let mut settled = WriterOptions::default();
     let own = plan.source.as_ref().filter(|(id, _)| id == DatasetRt.id());
-    if own.is_none() {
-        settled.metadata = Some(SampleMetadata::Json);
-    }
-    let first = own.and_then(|(_, native)| native.get("shards")?.as_array()?.first());
-    if let Some(compression) = first.and_then(|shard| shard.get("compression")) {
+    let mut settled = match own {
+        Some(_) => WriterOptions::of_copies(),
+        None => WriterOptions { metadata: Some(SampleMetadata::Json), ..WriterOptions::default() },
+    };
+    let shards = |manifest: &Object| manifest.get("shards")?.as_array()?.first().cloned();
+    let first = own.and_then(|_| plan.documents.iter().flatten().find_map(shards));
+    if let Some(compression) = first.as_ref().and_then(|shard| shard.get("compression")) {
         let algo = compression.get("algo").and_then(Value::as_str);
         settled.algo = algo.and_then(document::Algo::from_name).unwrap_or_default();
         let ratio = compression.get("ratio").and_then(Value::as_number).map(|n| n.to_f64());
         let kept = settled.algo == document::Algo::Lz4;
         settled.ratio = ratio.filter(|r| kept && r.is_finite() && *r > 0.0).unwrap_or(1.0);
     }
-    if own.is_some() {
-        // A cache that is copied keeps what it has.
-        settled.reserved_prefix = Some(String::new());
-        settled.non_finite = true;
-    }
-    if options.get("compression").and_then(Value::as_str) == Some("none") {
+    let asked = options.get("compression").and_then(Value::as_str);
+    if asked.is_some_and(|name| name.is_empty() || name.eq_ignore_ascii_case("none")) {
         settled.ratio = 1.0;
     }
     settled.with(options)

@@ -71,6 +71,8 @@ pub struct WriterOptions {
     pub resume: bool,
     /// Leave a cache that was not finished for `resume` and `repair` when the writer is dropped, instead of removing it.
     pub keep_partial: bool,
+    /// What the manifest calls the source, and what the id is made of; the name of the cache's folder where not said.
+    pub source_name: Option<String>,
     /// Threads that compress; 0 does all work where samples are written.
     pub threads: usize,
 }
@@ -89,6 +91,7 @@ impl Default for WriterOptions {
             metadata: None,
             resume: false,
             keep_partial: false,
+            source_name: None,
             threads: default_threads(),
         }
     }
@@ -118,6 +121,12 @@ pub const NAMES: &[(&str, &str)] = &[
 ];
 
 impl WriterOptions {
+    /// What a copy within the format is written with: it keeps what there is, also what the original cannot read.
+    #[must_use]
+    pub fn of_copies() -> Self {
+        Self { reserved_prefix: Some(String::new()), non_finite: true, ..Self::default() }
+    }
+
     /// The options that `options` ask for, with `self` for what they leave open.
     ///
     /// # Errors
@@ -140,7 +149,8 @@ impl WriterOptions {
 
     fn read(&mut self, at: At<'_>) -> Result<(), ShapeError> {
         if let Some(at) = at.optional("compression")? {
-            let algo = Algo::from_name(at.str()?);
+            let name = at.str()?.to_ascii_lowercase();
+            let algo = if name.is_empty() { Some(Algo::None) } else { Algo::from_name(&name) };
             self.algo = algo.ok_or_else(|| at.unexpected("compression none or lz4"))?;
         }
         if let Some(at) = at.optional("ratio")? {
@@ -256,6 +266,9 @@ mod tests {
             "metadata": ["a", "b.c"], "sample_metadata": "json", "resume": true,
         }))
         .unwrap();
+        for (name, algo) in [("LZ4", Algo::Lz4), ("None", Algo::None), ("", Algo::None)] {
+            assert_eq!(with(json!({ "compression": name })).unwrap().algo, algo, "{name}");
+        }
         assert_eq!((options.ratio_number().text(), options.version), ("2.0", 2));
         assert_eq!(options.columns, ["a", "b.c"]);
         assert_eq!(options.metadata, Some(SampleMetadata::Json));

@@ -7,15 +7,19 @@
 //! | a list of caches | `all`: their samples one after another, in the order of the list |
 //!
 //! In a list no two caches may have one id, all must have the same metadata columns, and there must be a sample. An id is
-//! what a manifest of version 3 stores, and for version 2 the position in the list.
+//! what a manifest of version 3 stores, and for version 2 the position in the list. A folder of caches stands for the list
+//! of them in the order of their names; where the id that a cache of version 2 has by that is stored in another cache, as
+//! the original allows in no list, the cache cannot be opened by way of the folder.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use packstone_container::Limits;
 use packstone_container::json::{Object, Value};
 use packstone_io::{EntryKind, Kind, RelPath, Root};
 
 use super::codes;
+use super::document::Manifest;
 use super::layout::{INDEX, MANIFEST, METADATA, SHARDS, STAGING};
 use super::options::OpenOptions;
 use super::parts::cache::{Cache, read_manifest};
@@ -94,7 +98,16 @@ enum DatasetKind {
     /// Caches that are read as one collection.
     Joint(Joint),
     /// A folder of caches, each a collection of its own.
-    Folder { root: Arc<dyn Root>, names: Vec<String>, options: OpenOptions, limits: Limits },
+    Folder(Folder),
+}
+
+struct Folder {
+    root: Arc<dyn Root>,
+    names: Vec<String>,
+    options: OpenOptions,
+    limits: Limits,
+    /// The ids that caches store, looked up for the first cache that stores none.
+    stored: OnceLock<BTreeMap<u64, String>>,
 }
 
 impl DatasetRtDataset {
@@ -103,6 +116,19 @@ impl DatasetRtDataset {
     /// # Errors
     /// Those of [`Cache::open`]; `no_samples` for a cache without any.
     pub fn open(root: Arc<dyn Root>, options: &OpenOptions, limits: &Limits) -> Result<Self> {
+        Self::open_at(root, 0, options, limits)
+    }
+
+    /// The same, where a cache is the one at `position` of a list that is not opened.
+    ///
+    /// # Errors
+    /// As for [`DatasetRtDataset::open`].
+    pub fn open_at(
+        root: Arc<dyn Root>,
+        position: u64,
+        options: &OpenOptions,
+        limits: &Limits,
+    ) -> Result<Self> {
         if !is_cache(root.as_ref(), &RelPath::root())? {
             let names = caches_in(root.as_ref())?;
             if !names.is_empty() {
@@ -110,12 +136,13 @@ impl DatasetRtDataset {
                 let native = Object::from_iter([("caches", Value::Array(caches))]);
                 let options = options.clone();
                 let first = first_descriptor(&root, &names, limits);
-                let kind = DatasetKind::Folder { root, names, options, limits: *limits };
+                let (limits, stored) = (*limits, OnceLock::new());
+                let kind = DatasetKind::Folder(Folder { root, names, options, limits, stored });
                 return Ok(Self::of(native, Arc::new(first.schema()), first.carried, kind));
             }
         }
         let site = Site::new(root, RelPath::root());
-        let cache = Cache::open(site, 0, Arc::default(), options, limits)?;
+        let cache = Cache::open(site, position, Arc::default(), options, limits)?;
         let native = cache.manifest.contents().document.clone();
         let carried = cache.descriptor.carried.clone();
         let name = collection_name(&cache);
@@ -166,7 +193,7 @@ impl DatasetRtDataset {
     pub fn joint(&self) -> Option<&Joint> {
         match &self.kind {
             DatasetKind::Joint(joint) => Some(joint),
-            DatasetKind::Folder { .. } => None,
+            DatasetKind::Folder(_) => None,
         }
     }
 }
@@ -202,7 +229,7 @@ impl Dataset for DatasetRtDataset {
     fn collections(&self) -> Vec<String> {
         match &self.kind {
             DatasetKind::Joint(joint) => vec![joint.name().to_owned()],
-            DatasetKind::Folder { names, .. } => names.clone(),
+            DatasetKind::Folder(folder) => folder.names.clone(),
         }
     }
 
@@ -223,13 +250,8 @@ impl DatasetRtDataset {
     fn joint_of(&self, name: &str) -> Result<Joint> {
         match &self.kind {
             DatasetKind::Joint(joint) if joint.name() == name => Ok(joint.clone()),
-            DatasetKind::Folder { root, names, options, limits }
-                if names.iter().any(|n| n == name) =>
-            {
-                let folder = RelPath::new(name).unwrap_or_default();
-                let site = Site::new(Arc::clone(root), folder);
-                let cache = Cache::open(site, 0, Arc::default(), options, limits)?;
-                Joint::new(name.to_owned(), vec![Arc::new(cache)])
+            DatasetKind::Folder(folder) if folder.names.iter().any(|n| n == name) => {
+                folder.joint(name)
             }
             _ => {
                 let known = self.collections().join(", ");
@@ -239,4 +261,44 @@ impl DatasetRtDataset {
             }
         }
     }
+}
+
+impl Folder {
+    fn joint(&self, name: &str) -> Result<Joint> {
+        let position = self.names.iter().take_while(|n| *n != name).count() as u64;
+        let site = Site::new(Arc::clone(&self.root), RelPath::new(name).unwrap_or_default());
+        let cache = Cache::open(site, position, Arc::default(), &self.options, &self.limits)?;
+        if let Manifest::V2(_) = cache.manifest
+            && let Some(error) = position_taken(&cache.site, position, self.stored())
+        {
+            return Err(error);
+        }
+        Joint::new(name.to_owned(), vec![Arc::new(cache)])
+    }
+
+    /// The ids that the caches of the folder store, with the folder of each.
+    fn stored(&self) -> &BTreeMap<u64, String> {
+        self.stored.get_or_init(|| {
+            let id = |name: &String| {
+                let site = Site::new(Arc::clone(&self.root), RelPath::new(name).ok()?);
+                // What is wrong with another cache is said when that one is opened.
+                match read_manifest(&site, &self.limits).ok()? {
+                    Manifest::V2(_) => None,
+                    Manifest::V3(manifest) => Some((manifest.cache_id, name.clone())),
+                }
+            };
+            self.names.iter().filter_map(id).collect()
+        })
+    }
+}
+
+/// The error for a cache of version 2 whose position in its folder is an id that another one stores.
+pub fn position_taken(site: &Site, position: u64, stored: &BTreeMap<u64, String>) -> Option<Error> {
+    let other = stored.get(&position)?;
+    let message = format!(
+        "expected an id of its own, found {position}, its place among the caches of the folder by \
+         name, stored in {other} already: name the caches in the order of the dataset"
+    );
+    let place = site.place(MANIFEST);
+    Some(Error::new(Kind::Conflict, codes::DUPLICATE_CACHE_ID, place, message))
 }

@@ -8,6 +8,7 @@
 //! Memory is bounded by the window of records in work, and by the metadata of all samples, which the one batch of
 //! `metadata.arrow` needs at the end. Equal samples and options give equal bytes, those of the original where it can be.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packstone_container::Limits;
@@ -67,6 +68,7 @@ impl CacheWriter {
         options.check()?;
         let mut rows = Rows::new(schema, options)?;
         let mut stage = Stage::of(root, name)?;
+        stage.source_name = options.source_name.clone().unwrap_or_else(|| name.to_owned());
         let mut left = None;
         if options.resume {
             // A folder of stages without one, too: the killed writer got no further.
@@ -281,6 +283,8 @@ pub struct BaseWriter {
     schema: Arc<Schema>,
     carried: Option<Object>,
     options: WriterOptions,
+    /// What manifests call the caches whose folders have other names.
+    sources: BTreeMap<String, String>,
     caches: Vec<(String, CacheWriter)>,
 }
 
@@ -297,7 +301,13 @@ impl BaseWriter {
     ) -> Result<Self> {
         options.check()?;
         places(&schema, &options)?;
-        Ok(Self { root, schema, carried, options, caches: Vec::new() })
+        let (sources, caches) = (BTreeMap::new(), Vec::new());
+        Ok(Self { root, schema, carried, options, sources, caches })
+    }
+
+    /// Says what the manifest of a collection calls it, where that is not the name of its folder.
+    pub fn name_source(&mut self, collection: &str, source: &str) {
+        self.sources.insert(collection.to_owned(), source.to_owned());
     }
 }
 
@@ -307,8 +317,9 @@ impl Writer for BaseWriter {
             Some(at) => at,
             None => {
                 let (root, carried) = (Arc::clone(&self.root), self.carried.clone());
-                let cache =
-                    CacheWriter::create(root, collection, &self.schema, carried, &self.options)?;
+                let source_name = self.sources.get(collection).cloned();
+                let options = WriterOptions { source_name, ..self.options.clone() };
+                let cache = CacheWriter::create(root, collection, &self.schema, carried, &options)?;
                 self.caches.push((collection.to_owned(), cache));
                 self.caches.len() - 1
             }
@@ -359,7 +370,7 @@ fn head(
     options: &WriterOptions,
 ) -> Option<Head> {
     Some(Head {
-        name: stage.name.clone(),
+        name: stage.source_name.clone(),
         options: options.fingerprint(),
         json: rows.is_json(),
         columns: rows.columns()?.specs.clone(),

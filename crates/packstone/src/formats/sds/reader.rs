@@ -255,6 +255,11 @@ impl Store {
         Ok(Arc::clone(self.schema.get_or_init(|| found)))
     }
 
+    /// True where packstone wrote the records and none has metadata.
+    pub fn is_bare(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.bare)
+    }
+
     fn probe(&self) -> Result<Schema> {
         if let Some(own) = &self.own {
             return Ok(own.schema.clone());

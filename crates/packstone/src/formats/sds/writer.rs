@@ -186,7 +186,7 @@ impl SdsWriter {
             root,
             encoders: Encoders::new(&shard_options, options.threads),
             shard_options,
-            own: Own { schema: Schema::clone(&plan.schema), ..Own::default() },
+            own: Own { schema: Schema::clone(&plan.schema), bare: true, ..Own::default() },
             lanes: plan.collections.iter().map(lane).collect(),
             options,
             annotated,
@@ -230,6 +230,7 @@ impl SdsWriter {
         }
         // A batch is taken as a whole or not at all.
         let pieces = self.encoders.encode(batch, &naming)?;
+        self.own.bare = self.own.bare && batch.metadata_runs().all(|(_, said)| said.is_empty());
         self.failed = true;
         for piece in pieces {
             let full = self.lanes.get_mut(at).is_some_and(|lane| {

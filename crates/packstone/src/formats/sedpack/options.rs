@@ -99,9 +99,10 @@ impl Structure {
         let shape = |e: ShapeError| invalid(e.to_string());
         if let Some(at) = at.optional("shard_type").map_err(shape)? {
             let name = at.str().map_err(shape)?;
-            self.shard_type = ShardType::from_name(name).ok_or_else(|| {
-                invalid(format!("expected shard type fb, npz or tfrec, found {name:?}"))
-            })?;
+            self.shard_type =
+                ShardType::from_name(&name.to_ascii_lowercase()).ok_or_else(|| {
+                    invalid(format!("expected shard type fb, npz or tfrec, found {name:?}"))
+                })?;
             // A compression that was not asked for follows the type.
             if !self.compression.fits(self.shard_type) {
                 self.compression = match self.shard_type {
@@ -113,11 +114,12 @@ impl Structure {
         if let Some(at) = at.optional("compression").map_err(shape)? {
             let name = at.str().map_err(shape)?;
             let name = if name.eq_ignore_ascii_case("none") { "" } else { name };
-            self.compression = Compression::from_name(name).ok_or_else(|| {
-                let known: Vec<_> =
-                    Compression::ALL.iter().map(|c| format!("{:?}", c.name())).collect();
-                invalid(format!("expected compression {}, found {name:?}", known.join(", ")))
-            })?;
+            self.compression =
+                Compression::from_name(&name.to_ascii_uppercase()).ok_or_else(|| {
+                    let known: Vec<_> =
+                        Compression::ALL.iter().map(|c| format!("{:?}", c.name())).collect();
+                    invalid(format!("expected compression {}, found {name:?}", known.join(", ")))
+                })?;
         }
         if let Some(at) = at.optional("hashes").map_err(shape)? {
             let names = at.items().map_err(shape)?.map(|item| item.str().map_err(shape));
@@ -128,7 +130,7 @@ impl Structure {
 }
 
 fn algorithm(name: &str) -> Result<Algorithm> {
-    Algorithm::from_name(name).ok_or_else(|| {
+    Algorithm::from_name(&name.to_ascii_lowercase()).ok_or_else(|| {
         let known: Vec<_> = Algorithm::ALL.iter().map(|a| a.name()).collect();
         invalid(format!("expected a hash of {}, found {name:?}", known.join(", ")))
     })
@@ -217,12 +219,26 @@ mod tests {
     }
 
     #[test]
+    fn names_are_known_in_any_case() {
+        let options =
+            json!({ "shard_type": "FB", "compression": "zstd", "hashes": ["SHA256", "Md5"] });
+        let known = with(options).unwrap();
+        assert_eq!((known.shard_type, known.compression), (ShardType::Fb, Compression::Zstd));
+        let names: Vec<_> = known.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+        assert_eq!(names, ["sha256", "md5"]);
+        for none in ["None", "NONE", ""] {
+            let none = with(json!({ "compression": none })).unwrap();
+            assert_eq!(none.compression, Compression::None);
+        }
+    }
+
+    #[test]
     fn what_no_writer_can_follow_is_refused() {
         for (options, named) in [
             (json!({ "examples_per_shard": 0 }), "at least 1 example"),
             (json!({ "examples_per_shard": -5 }), "at least 1 example"),
             (json!({ "hashes": ["sha2"] }), "found \"sha2\""),
-            (json!({ "compression": "lz4" }), "found \"lz4\""),
+            (json!({ "compression": "lz5" }), "found \"lz5\""),
             (json!({ "colour": 1 }), "found colour"),
             (json!({ "sedpack_version": "0.2" }), "found \"0.2\""),
         ] {

@@ -108,7 +108,11 @@ impl Format for TensorDict {
         let options = SaveOptions::default().with(options)?;
         writer::check(plan, &options)?;
         let mut fidelity = Fidelity::default();
-        for (name, key) in writer::keys(plan, &options).iter().filter(|(name, key)| name != key) {
+        let keys = match writer::once_root(plan) {
+            Some(_) => Vec::new(),
+            None => writer::keys(plan, &options),
+        };
+        for (name, key) in keys.iter().filter(|(name, key)| name != key) {
             fidelity.add("", format!("collection {name:?} is stored at the key {key:?}"), true);
         }
         Ok(fidelity)

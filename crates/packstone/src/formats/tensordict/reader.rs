@@ -39,7 +39,7 @@ use crate::model::{Batch, Field, Outline, Schema};
 /// The one collection of a tree that says nothing else.
 pub const DATA: &str = "data";
 /// Bytes of the rows of a shard, about.
-const SHARD_BYTES: u64 = 16 << 20;
+const SHARD_BYTES: u64 = 4 << 20;
 /// Rows of a shard at most.
 const SHARD_ROWS: u64 = 1 << 20;
 /// Rows that there can be where nothing is stored for each of them: as many as are gone through in seconds.
@@ -315,6 +315,12 @@ impl Rowwise {
         Ok(Self { name, file, len, per_shard, schema: Arc::new(schema), fields })
     }
 
+    /// A run of no rows yet.
+    fn run(&self) -> ShardRef {
+        let (metadata, detail) = (Arc::new(Object::new()), Arc::new(()));
+        ShardRef { number: 0, first: 0, rows: 0, path: self.file.clone(), metadata, detail }
+    }
+
     fn columns(
         &self,
         rows: Rows<'_>,
@@ -368,15 +374,23 @@ impl Collection for Rowwise {
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let (len, per_shard) = (self.len, self.per_shard);
-        let path = self.file.clone();
-        let (metadata, detail) = (Arc::new(Object::new()), Arc::new(()));
+        let run = self.run();
         Box::new((from / per_shard..self.shard_count()).map(move |number| {
             let first = number.saturating_mul(per_shard);
             let rows = per_shard.min(len.saturating_sub(first));
-            let (path, metadata, detail) =
-                (path.clone(), Arc::clone(&metadata), Arc::clone(&detail));
-            Ok(ShardRef { number, first, rows, path, metadata, detail })
+            Ok(ShardRef { number, first, rows, ..run.clone() })
         }))
+    }
+
+    fn window(&self, rows: Range<u64>) -> Option<ShardRef> {
+        let inside = rows.start < rows.end && rows.end <= self.len;
+        let number = rows.start / self.per_shard;
+        inside.then(|| ShardRef {
+            number,
+            first: rows.start,
+            rows: rows.end - rows.start,
+            ..self.run()
+        })
     }
 
     fn read(

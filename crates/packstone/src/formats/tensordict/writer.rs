@@ -7,6 +7,8 @@
 //! train/y.memmap, train/y.shape.memmap        a field of varying shape
 //! train/t/meta.json                           text or JSON, a value a sample
 //! ```
+//! Samples that were the root of a tree once, as what is carried along says, are the root again: batch size [N], and the
+//! fields are its keys.
 //!
 //! The number of samples need not be known. Memory is bounded by the number of fields. A folder is written in place and
 //! is no dataset before its root document is there; of an archive nothing is there before it is whole. A writer that is
@@ -27,10 +29,14 @@ use super::parts::node::{Node, TensorDict};
 use super::parts::pack;
 use super::parts::skeleton;
 use super::parts::stage::Stage;
+use super::reader::DATA;
 use super::{codes, document};
 use crate::error::{Error, Place, Result};
 use crate::format::{Plan, Writer, Written};
 use crate::model::{Batch, DType, Schema};
+
+/// The format's id, as plans name their source.
+const TREE: &str = "tensordict";
 
 /// Writes samples as a new tree.
 pub struct TreeWriter {
@@ -40,6 +46,8 @@ pub struct TreeWriter {
     options: SaveOptions,
     schema: Arc<Schema>,
     carried: Option<Object>,
+    /// Where the one collection is the root: what its document said.
+    once: Option<Object>,
     lanes: Vec<Lane>,
     failed: bool,
 }
@@ -51,6 +59,18 @@ struct Lane {
     folder: RelPath,
     rows: u64,
     columns: Vec<Columns>,
+}
+
+/// What the root said about itself where it was the one collection, and this is the one that is to be written.
+pub fn once_root(plan: &Plan) -> Option<&Object> {
+    let [(name, _)] = plan.collections.as_slice() else { return None };
+    let (_, native) = plan.source.as_ref().filter(|(id, _)| id == TREE && name == DATA)?;
+    let whole = Extension::read(native).is_none_or(|said| said.collections.is_none());
+    // A tree without a batch dimension has no place for that of the samples.
+    let single = native.get("shape").and_then(Value::as_array).is_some_and(|dims| dims.is_empty());
+    let taken =
+        plan.schema.fields.iter().any(|f| f.key.parts().first().is_some_and(|k| k == EXTENSION));
+    Some(native).filter(|_| whole && !single && !taken)
 }
 
 /// The keys of collections in the root: their names, but for names that cannot be keys.
@@ -89,6 +109,25 @@ pub fn check(plan: &Plan, options: &SaveOptions) -> Result<()> {
     Files::zeroed(&Node::TensorDict(tree), options).map(drop)
 }
 
+/// The collections with their keys, as the root of several has them.
+fn named(plan: &Plan, options: &SaveOptions) -> Vec<(String, Option<String>)> {
+    keys(plan, options).into_iter().map(|(name, key)| (name, Some(key))).collect()
+}
+
+fn columns(plan: &Plan, folder: &RelPath, options: &SaveOptions) -> Result<Vec<Columns>> {
+    let fields = plan.schema.fields.iter();
+    fields.map(|field| Columns::new(field, folder, options.key_names)).collect()
+}
+
+/// The device of a root and the name of its batch dimension, where it has one dimension.
+fn labels(once: &Object) -> (Option<String>, Option<Vec<Option<String>>>) {
+    let device = once.get("device").and_then(Value::as_str).filter(|device| *device != "None");
+    let names = once.get("_names").and_then(Value::as_array);
+    let names = names.filter(|names| names.len() == 1);
+    let names = names.map(|names| names.iter().map(|n| n.as_str().map(str::to_owned)).collect());
+    (device.map(str::to_owned), names)
+}
+
 impl TreeWriter {
     /// Starts a new tree in `root`: an empty folder, or a file that is not there yet.
     ///
@@ -96,16 +135,25 @@ impl TreeWriter {
     /// Those of [`check`]; `io/exists`; `Conflict` where somebody else is writing to the folder; `Io`.
     pub fn create(root: Arc<dyn RootMut>, plan: &Plan, options: SaveOptions) -> Result<Self> {
         check(plan, &options)?;
-        let lanes = keys(plan, &options).into_iter().map(|(name, key)| {
+        let once = once_root(plan).cloned();
+        let at = if once.is_some() { vec![(DATA.to_owned(), None)] } else { named(plan, &options) };
+        let lanes = at.into_iter().map(|(name, key)| {
+            let Some(key) = key else {
+                let (key, folder) = (String::new(), RelPath::root());
+                return Ok(Lane {
+                    columns: columns(plan, &folder, &options)?,
+                    name,
+                    key,
+                    folder,
+                    rows: 0,
+                });
+            };
             let place = || Place::default().field(key.clone());
             let denied = |why| Error::new(Kind::Denied, codes::PATH_ESCAPE, place(), why);
             let folder = name_of(&key, true, options.key_names).map_err(denied)?;
             let folder =
                 RelPath::new(&format!("./{folder}")).map_err(|why| denied(why.to_string()))?;
-            let fields = plan.schema.fields.iter();
-            let columns = fields.map(|field| Columns::new(field, &folder, options.key_names));
-            let columns = columns.collect::<Result<_>>()?;
-            Ok(Lane { name, key, folder, rows: 0, columns })
+            Ok(Lane { columns: columns(plan, &folder, &options)?, name, key, folder, rows: 0 })
         });
         let lanes = lanes.collect::<Result<Vec<Lane>>>()?;
         let files = lanes.iter().flat_map(|lane| &lane.columns).map(Columns::files).sum();
@@ -126,6 +174,7 @@ impl TreeWriter {
             options,
             schema: Arc::clone(&plan.schema),
             carried: plan.carried.clone(),
+            once,
             lanes,
             failed: false,
         };
@@ -136,7 +185,9 @@ impl TreeWriter {
     fn make_folders(&mut self) -> Result<()> {
         let Ground::Folder(stage) = &mut self.growth.ground else { return Ok(()) };
         for lane in &self.lanes {
-            stage.folder(&lane.folder)?;
+            if !lane.folder.is_root() {
+                stage.folder(&lane.folder)?;
+            }
             let tree = Node::TensorDict(skeleton::tree(&self.schema, 1)?);
             for folder in folders(&lane.folder, &tree, &self.options)? {
                 stage.folder(&folder)?;
@@ -176,15 +227,23 @@ impl TreeWriter {
     fn documents(&self) -> Result<Vec<(RelPath, String)>> {
         let mut out = Vec::new();
         let mut root = TensorDict::new(Vec::new(), Vec::new());
-        for lane in &self.lanes {
+        if let (Some(once), [lane]) = (&self.once, self.lanes.as_slice()) {
+            root = skeleton::tree(&self.schema, lane.rows)?;
+            for (key, node) in &root.entries {
+                let folder = below(&lane.folder, key, &self.options)?;
+                documents(&folder, node, &self.options, &mut out)?;
+            }
+            (root.device, root.names) = labels(once);
+        }
+        for lane in self.lanes.iter().filter(|_| self.once.is_none()) {
             let node = Node::TensorDict(skeleton::tree(&self.schema, lane.rows)?);
             documents(&lane.folder, &node, &self.options, &mut out)?;
             root.entries.push((lane.key.clone(), node));
         }
         let extension = Extension {
-            collections: Some(
-                self.lanes.iter().map(|lane| (lane.name.clone(), lane.key.clone())).collect(),
-            ),
+            collections: self.once.is_none().then(|| {
+                self.lanes.iter().map(|lane| (lane.name.clone(), lane.key.clone())).collect()
+            }),
             fields: Some(self.schema.fields.clone()),
             carried: self.carried.clone(),
         };
@@ -273,7 +332,8 @@ fn below(folder: &RelPath, key: &str, options: &SaveOptions) -> Result<RelPath> 
         Error::new(Kind::Denied, codes::PATH_ESCAPE, Place::default().field(key), message)
     };
     let name = name_of(key, true, options.key_names).map_err(denied)?;
-    RelPath::new(&format!("./{folder}/{name}")).map_err(|why| denied(why.to_string()))
+    let name = RelPath::new(&format!("./{name}")).map_err(|why| denied(why.to_string()))?;
+    Ok(folder.below(&name))
 }
 
 impl Writer for TreeWriter {

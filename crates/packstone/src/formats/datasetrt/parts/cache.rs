@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use packstone_container::Limits;
-use packstone_container::arrow_table::ArrowFile;
+use packstone_container::arrow_table::{ArrowFile, Cell};
 use packstone_container::digest::{Algorithm, digest_hex};
 use packstone_io::{Buf, Kind, RelPath};
 
@@ -124,10 +124,28 @@ impl Cache {
         &self.manifest.contents().columns
     }
 
-    /// True where its samples have metadata.
-    pub fn has_metadata(&self) -> bool {
-        self.descriptor.metadata_column.is_some()
-            || self.columns().iter().any(|column| self.descriptor.is_metadata(&column.name))
+    /// True where its samples have metadata: columns of them, or a text that is not that of an empty object.
+    ///
+    /// # Errors
+    /// Those of [`Cache::table`] and of its values.
+    pub fn has_metadata(&self) -> Result<bool> {
+        if self.columns().iter().any(|column| self.descriptor.is_metadata(&column.name)) {
+            return Ok(true);
+        }
+        let name = self.descriptor.metadata_column.as_ref();
+        let Some(at) = self.columns().iter().position(|column| Some(&column.name) == name) else {
+            return Ok(false);
+        };
+        let table = self.table()?;
+        for sample in 0..self.samples() {
+            let cell = table
+                .cell(at, sample)
+                .map_err(|error| arrow_error(&error, self.site.place(METADATA).record(sample)))?;
+            if !matches!(cell, Cell::Utf8("{}")) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The index.

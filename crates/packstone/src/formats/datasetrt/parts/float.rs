@@ -101,6 +101,13 @@ pub fn peer_exact(x: f64) -> String {
     longer(x).find(|text| same(text)).unwrap_or(shortest)
 }
 
+/// Whether the original reads another double than `x`, which is finite, from the spelling that writers give it.
+pub fn is_misread(x: f64, exact: bool) -> bool {
+    let other = |text: &str| peer_reads(text) != Some(x);
+    // Most are read right with the shortest digits, and then these are written.
+    other(&shortest(x)) && (!exact || other(&peer_exact(x)))
+}
+
 /// Spellings with more digits: those nearest to `x` first, then their neighbours.
 fn longer(x: f64) -> impl Iterator<Item = String> {
     /// Neighbours on each side that are tried.

@@ -3,17 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use packstone_container::json::Object;
 use packstone_io::Kind;
 
 use super::super::codes;
 use super::super::layout::MANIFEST;
+use super::super::options::WriterOptions;
 use super::super::schema::describe;
 use super::cache::Cache;
 use super::maps::Stay;
+use super::peer::{self, unreadable};
 use super::whole::sample_table;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, ReadContext, ShardRef};
-use crate::model::{Batch, DType, Field, SampleTable, Schema};
+use crate::model::{Batch, DType, Field, SampleTable, Schema, Unreadable};
 
 /// The only field of a sample.
 pub const PAYLOAD: &str = "data";
@@ -220,11 +223,30 @@ impl Collection for Joint {
     }
 
     fn has_metadata(&self) -> Result<bool> {
-        Ok(self.0.caches.iter().any(|cache| cache.has_metadata()))
+        for cache in &self.0.caches {
+            if cache.has_metadata()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn table(&self) -> Result<Option<SampleTable>> {
         sample_table(self).map(Some)
+    }
+
+    fn document(&self) -> Option<&Object> {
+        match self.0.caches.as_slice() {
+            [only] => Some(&only.manifest.contents().document),
+            _ => None,
+        }
+    }
+
+    fn unreadable(&self, options: &Object) -> Result<Vec<Unreadable>> {
+        let runs = self.0.caches.iter().zip(&self.0.samples).map(|(cache, first)| {
+            Ok(peer::Run { cache, samples: 0..cache.samples(), first: *first })
+        });
+        unreadable(&self.0.name, runs, &WriterOptions::of_copies().with(options)?)
     }
 
     fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {

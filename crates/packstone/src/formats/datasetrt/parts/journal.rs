@@ -26,7 +26,7 @@ const VERSION: u64 = 1;
 /// What a writer does, as far as another one must do the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
-    /// The cache.
+    /// What the manifest will call the cache.
     pub name: String,
     /// The options that shape it.
     pub options: Object,

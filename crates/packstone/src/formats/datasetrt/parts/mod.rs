@@ -26,6 +26,7 @@ pub mod journal;
 pub mod loader;
 pub mod maps;
 pub mod migrate;
+pub mod peer;
 pub mod permutation;
 pub mod read;
 pub mod record;

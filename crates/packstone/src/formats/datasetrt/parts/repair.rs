@@ -40,7 +40,7 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
     }
     for name in &names {
         match Stage::of(Arc::clone(root), name) {
-            Ok(stage) => mend(&stage, options, &mut report)?,
+            Ok(mut stage) => mend(&mut stage, options, &mut report)?,
             Err(error) => report.left.push(error.into()),
         }
     }
@@ -51,8 +51,9 @@ pub fn repair(root: &Arc<dyn RootMut>, options: &RepairOptions) -> Result<Repair
     Ok(report)
 }
 
-fn mend(stage: &Stage, options: &RepairOptions, report: &mut RepairReport) -> Result<()> {
-    let root = stage.root.as_ref();
+fn mend(stage: &mut Stage, options: &RepairOptions, report: &mut RepairReport) -> Result<()> {
+    let root = Arc::clone(&stage.root);
+    let root = root.as_ref();
     if let Some(samples) = complete(stage, &options.limits)? {
         report.completed.push(stage.name.clone());
         report.salvaged.push((stage.name.clone(), samples));
@@ -82,6 +83,7 @@ fn mend(stage: &Stage, options: &RepairOptions, report: &mut RepairReport) -> Re
     let place = Place::file(&stage.folder);
     let descriptor = Descriptor::of(&document, &left.head.columns, &place)?;
     let version = left.head.options.get("format_version").and_then(Value::as_u64).unwrap_or(3);
+    stage.source_name.clone_from(&left.head.name);
     stage.seal(Cache {
         columns: &left.head.columns,
         values: left.values.clone(),

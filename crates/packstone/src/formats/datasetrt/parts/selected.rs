@@ -13,16 +13,17 @@ use packstone_container::json::Object;
 use packstone_io::{Kind, Root};
 
 use super::super::codes;
-use super::super::options::OpenOptions;
+use super::super::options::{OpenOptions, WriterOptions};
 use super::super::reader::DatasetRtDataset;
 use super::cache::Cache;
 use super::joint::Joint;
 use super::maps::Stay;
+use super::peer::{self, unreadable};
 use super::table::Identity;
 use super::view::{CacheStamp, View};
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, Dataset, Info, ReadContext, Selected, ShardRef};
-use crate::model::{Batch, SampleTable, Schema};
+use crate::model::{Batch, SampleTable, Schema, Unreadable};
 
 /// Samples of a shard at most, and their stored bytes, about.
 const SHARD_ROWS: u64 = 4096;
@@ -86,7 +87,11 @@ impl SelectedDataset {
         let roots = view.caches().iter().map(|cache| open(&cache.path));
         let roots = roots.collect::<Result<Vec<_>>>()?;
         let dataset = match <[_; 1]>::try_from(roots) {
-            Ok([only]) => DatasetRtDataset::open(only, options, limits)?,
+            Ok([only]) => {
+                // The id of a cache of version 2 is its place where it was selected, maybe in a folder of caches.
+                let position = view.caches().first().map_or(0, |cache| cache.cache_id);
+                DatasetRtDataset::open_at(only, position, options, limits)?
+            }
             Err(roots) => DatasetRtDataset::open_many(roots, options, limits)?,
         };
         let Some(joint) = dataset.joint() else {
@@ -308,6 +313,23 @@ impl Collection for SelectedCollection {
             Error::new(Kind::Invalid, codes::TABLE_INVALID, Place::default(), error.to_string())
         })?;
         Ok(Some(SampleTable { table, ..whole }))
+    }
+
+    fn document(&self) -> Option<&Object> {
+        self.0.joint.document()
+    }
+
+    fn unreadable(&self, options: &Object) -> Result<Vec<Unreadable>> {
+        let Inner { joint, view, .. } = self.0.as_ref();
+        let mut next = 0u64;
+        let runs = view.runs().map(|(identity, count)| {
+            let (cache, sample) =
+                joint.locate(joint.position(identity.cache_id, identity.sample_id)?)?;
+            let first = next;
+            next = next.saturating_add(count);
+            Ok(peer::Run { cache, samples: sample..sample.saturating_add(count), first })
+        });
+        unreadable(self.name(), runs, &WriterOptions::of_copies().with(options)?)
     }
 
     fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {

@@ -29,6 +29,9 @@ pub struct Stage {
     pub root: Arc<dyn RootMut>,
     /// What the cache is called.
     pub name: String,
+    /// What its manifest calls it, from which its id is made: the same, but for a copy of a cache whose folder has another
+    /// name.
+    pub source_name: String,
     /// Where it is made.
     pub folder: RelPath,
     target: RelPath,
@@ -105,7 +108,8 @@ impl Stage {
         let tmp = RelPath::new(STAGING).unwrap_or_default();
         let made = !exists(root.as_ref(), &tmp)?;
         let folder = tmp.below(&target);
-        Ok(Self { root, name: name.to_owned(), folder, target, made })
+        let (name, source_name) = (name.to_owned(), name.to_owned());
+        Ok(Self { root, name, source_name, folder, target, made })
     }
 
     /// True where something was left here.
@@ -179,7 +183,7 @@ impl Stage {
             document.insert(EXTENSION, cache.descriptor.to_value());
         }
         let contents = Contents {
-            source_name: self.name.clone(),
+            source_name: self.source_name.clone(),
             samples: cache.shards.iter().map(|closed| closed.lengths.len() as u64).sum(),
             columns: cache.columns.to_vec(),
             metadata_sha256,
@@ -190,7 +194,7 @@ impl Stage {
         };
         let manifest = match cache.version {
             2 => Manifest::V2(ManifestV2 { contents }),
-            _ => Manifest::V3(ManifestV3 { cache_id: cache_id(&self.name), contents }),
+            _ => Manifest::V3(ManifestV3 { cache_id: cache_id(&self.source_name), contents }),
         };
         self.root.persist(&self.path(SHARDS)?)?;
         self.file(MANIFEST, |out| out(manifest.text().as_bytes()))?;

@@ -144,7 +144,7 @@ impl Collection for Records {
     }
 
     fn has_metadata(&self) -> Result<bool> {
-        Ok(!self.is_empty())
+        Ok(!self.is_empty() && !self.store.is_bare())
     }
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {

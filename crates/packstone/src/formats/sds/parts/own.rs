@@ -2,7 +2,7 @@
 //! collections they were, and what is carried for a source of another format.
 //!
 //! ```text
-//! "packstone": {"version": 1, "carried": {...}?, "collections": [["train", 100], ["test", 20]],
+//! "packstone": {"version": 1, "bare": true?, "carried": {...}?, "collections": [["train", 100], ["test", 20]],
 //!               "fields": [{"name": "x", "dtype": "float32", "shape": [3]}, {"name": "y", "dtype": "uint8", "rank": 1}]}
 //! ```
 //!
@@ -27,6 +27,8 @@ pub struct Own {
     pub schema: Schema,
     /// The collections in order, with their numbers of records.
     pub collections: Vec<(String, u64)>,
+    /// True where no record has metadata, so that none need be looked for.
+    pub bare: bool,
     /// See [`Info::carried`](crate::format::Info::carried).
     pub carried: Option<Object>,
 }
@@ -50,7 +52,8 @@ impl Own {
         let collections = at.field("collections")?.items()?.map(collection);
         let collections = collections.collect::<Result<_, ShapeError>>()?;
         let carried = at.optional("carried")?.map(At::object).transpose()?.cloned();
-        Ok(Self { schema: Schema::new(fields), collections, carried })
+        let bare = at.optional("bare")?.map(At::bool).transpose()?.unwrap_or_default();
+        Ok(Self { schema: Schema::new(fields), collections, bare, carried })
     }
 
     /// As it is written.
@@ -75,6 +78,9 @@ impl Own {
             Value::Array(vec![Value::from(name.as_str()), Value::from(*len)])
         };
         out.insert("collections", self.collections.iter().map(collection).collect::<Vec<_>>());
+        if self.bare {
+            out.insert("bare", true);
+        }
         if let Some(carried) = &self.carried {
             out.insert("carried", Value::Object(carried.clone()));
         }
@@ -137,6 +143,7 @@ mod tests {
         let own = Own {
             schema: Schema::new(fields),
             collections: vec![("train".to_owned(), 3), ("test".to_owned(), 0)],
+            bare: true,
             carried: Some(Object::from_iter([("version", 1)])),
         };
         let metadata = Object::from_iter([(MEMBER, own.to_value())]);

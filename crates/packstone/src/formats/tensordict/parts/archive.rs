@@ -6,7 +6,8 @@
 //!
 //! The file is read or mapped once. Opening reads its directory; an entry is located and, where it is compressed,
 //! decoded when its bytes are asked for. Stored leaves are views of the file, copied only where they do not start at a
-//! multiple of their element. As in the library, checksums of stored leaves are left to [`Source::verify`]; all
+//! multiple of their element. What is only to be copied or checked is decoded piece by piece, so that it may be larger
+//! than memory. As in the library, checksums of stored leaves are left to [`Source::verify`]; all
 //! others are compared whenever they are read.
 //!
 //! Names that lead out, or that are no paths at all, are told and never looked at. A name without the flag for UTF-8
@@ -26,6 +27,9 @@ use super::node::Source;
 use super::store::{Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, join};
 use crate::error::{Error, Place, Result};
 use crate::model::{Finding, Severity};
+
+/// Compressed entries that become as long as this are not decoded into memory to be copied.
+const STREAM_FROM: u64 = 1 << 20;
 
 /// An archive with a tree in it.
 pub struct ArchiveStore {
@@ -265,14 +269,30 @@ impl Shared {
     fn check(&self, number: usize) -> Result<()> {
         let entry =
             self.directory.locate(&self.bytes, number).map_err(|e| self.fault(e, number))?;
-        let checked = match entry.method() {
-            Method::Stored => entry.check_crc(&self.bytes),
-            _ => {
-                let mut out = AlignedBuf::default();
-                entry.read(&self.bytes, &mut out, &self.limits)
+        self.stream(&entry, number, &mut |_| Ok(()))
+    }
+
+    /// Decodes an entry piece by piece, its checksum compared.
+    fn stream(
+        &self,
+        entry: &Entry,
+        number: usize,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        enum Fault {
+            Zip(ZipError),
+            Sink(Error),
+        }
+        impl From<ZipError> for Fault {
+            fn from(error: ZipError) -> Self {
+                Self::Zip(error)
             }
-        };
-        checked.map_err(|e| self.fault(e, number))
+        }
+        let done = entry.stream(&self.bytes, &mut |piece| sink(piece).map_err(Fault::Sink));
+        done.map_err(|fault| match fault {
+            Fault::Zip(error) => self.fault(error, number),
+            Fault::Sink(error) => error,
+        })
     }
 }
 
@@ -362,6 +382,23 @@ impl Source for ArchiveFile {
         self.slot.get_or_load(&shared.shelf, || {
             Ok((shared.decode(&entry, number)?, Weight::Bytes(self.len)))
         })
+    }
+
+    fn packed(&self) -> Option<u32> {
+        let many = self.len >= STREAM_FROM && self.slot.get().is_none();
+        let entry = self.shared.entry(self.number).ok().filter(|_| many)?;
+        (entry.method() != Method::Stored).then(|| entry.crc32())
+    }
+
+    fn stream(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let entry = self.shared.entry(self.number)?;
+        match self.slot.get() {
+            Some(bytes) => sink(&bytes),
+            None if entry.method() != Method::Stored => {
+                self.shared.stream(&entry, self.number, sink)
+            }
+            None => sink(&self.open()?),
+        }
     }
 
     fn verify(&self) -> Result<()> {

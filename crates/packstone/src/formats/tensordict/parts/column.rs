@@ -48,7 +48,7 @@ impl Columns {
             let place = Place::default().field(field.key.to_string());
             Error::new(Kind::Denied, codes::PATH_ESCAPE, place, message)
         };
-        let mut path = format!("./{folder}");
+        let mut path = if folder.is_root() { ".".to_owned() } else { format!("./{folder}") };
         let mut parts = field.key.parts().iter().peekable();
         while let Some(part) = parts.next() {
             let collection = parts.peek().is_some() || field.is_variable();

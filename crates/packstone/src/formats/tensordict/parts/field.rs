@@ -376,9 +376,9 @@ fn each(values: &Values, inner: Option<&[u64]>, text: bool, rows: Rows<'_>) -> R
 }
 
 fn made(key: Key, seen: Seen, batch: &[u64], limits: &Limits) -> Result<(Field, Origin), Fault> {
-    let name = key.to_string();
+    let named = key.clone();
     let fault = |code, message: String| {
-        Fault::new(Kind::Unsupported, code, Place::default().field(name.clone()), message)
+        Fault::new(Kind::Unsupported, code, Place::default().field(named.to_string()), message)
     };
     Ok(match (seen, batch.first()) {
         (Seen::Tensor(tensor), None) => {

@@ -55,6 +55,14 @@ pub struct OutFile {
 }
 
 impl OutFile {
+    /// The file that it is, with its CRC-32, where that is better streamed than opened.
+    pub fn streamed(&self) -> Option<(&Arc<dyn Source>, u32)> {
+        match &self.body {
+            Body::Copy(file) | Body::Checked(file) => Some((file, file.packed()?)),
+            _ => None,
+        }
+    }
+
     /// All of its bytes in pieces; of zeros, the same piece again and again.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! A line of JSON for each thing that a tree holds, with the SHA-256 of its bytes.
 
 use packstone_container::Limits;
-use packstone_container::digest::{Algorithm, digest_hex, hex};
+use packstone_container::digest::{Algorithm, Hasher, hex};
 use packstone_container::json::{Object, Value};
 use packstone_container::pickle;
 use packstone_io::Kind;
@@ -36,10 +36,14 @@ fn describe(entry: &Entry<'_>, limits: &Limits, out: &mut Object) -> Result<()> 
         out.insert("shape", shape.as_slice());
     }
     if let Content::Nested(nested) = entry.content {
-        let parts = nested.open()?;
-        let sizes = (0..parts.len()).filter_map(|part| parts.shape(part)).map(Value::from);
-        out.insert("sizes", sizes.collect::<Vec<_>>());
-        sum(&parts.data, out);
+        let sizes = nested.shapes()?.each().map(Value::from).collect::<Vec<_>>();
+        let summed = sum(|sink| nested.stream(sink))?;
+        out.insert("sizes", sizes);
+        tell(summed, out);
+        return Ok(());
+    }
+    if let Content::Tensor(leaf) = entry.content {
+        tell(sum(|sink| leaf.data.stream(sink))?, out);
         return Ok(());
     }
     if let Some(value) = entry.value() {
@@ -47,16 +51,27 @@ fn describe(entry: &Entry<'_>, limits: &Limits, out: &mut Object) -> Result<()> 
         return Ok(());
     }
     let bytes = entry.open()?;
-    if !is_tensor {
-        describe_pickle(entry, &bytes, limits, out);
-    }
-    sum(&bytes, out);
+    describe_pickle(entry, &bytes, limits, out);
+    tell(sum(|sink| sink(&bytes))?, out);
     Ok(())
 }
 
-fn sum(bytes: &[u8], out: &mut Object) {
-    out.insert("nbytes", bytes.len() as u64);
-    out.insert("sha256", digest_hex(Algorithm::Sha256, bytes));
+/// The number and SHA-256 of bytes that come piece by piece.
+fn sum(
+    stream: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+) -> Result<(u64, String)> {
+    let (mut hasher, mut len) = (Hasher::new(Algorithm::Sha256), 0u64);
+    stream(&mut |piece| {
+        hasher.update(piece);
+        len = len.saturating_add(piece.len() as u64);
+        Ok(())
+    })?;
+    Ok((len, hasher.finish_hex()))
+}
+
+fn tell((len, sha256): (u64, String), out: &mut Object) {
+    out.insert("nbytes", len);
+    out.insert("sha256", sha256);
 }
 
 /// What a pickle is, without running it: its plain value, or the names that it would have Python import.

@@ -1,6 +1,5 @@
 //! The files of one node: looked up by key, and counted, so that what no entry names is known at the end.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use packstone_io::Kind;
@@ -15,7 +14,8 @@ use crate::error::{Place, Result};
 pub struct Listing {
     /// The folder.
     pub folder: Arc<str>,
-    items: HashMap<String, (Item, u32)>,
+    /// By name, with how often each was taken.
+    items: Vec<(Item, u32)>,
 }
 
 /// An entry that nothing names.
@@ -41,20 +41,26 @@ impl Listing {
     /// # Errors
     /// Those of [`Store::list`].
     pub fn of(store: &dyn Store, folder: &str) -> Result<Self> {
-        let items = store.list(folder)?.into_iter().map(|item| (item.name.clone(), (item, 0)));
-        Ok(Self { folder: folder.into(), items: items.collect() })
+        let mut items: Vec<_> = store.list(folder)?.into_iter().map(|item| (item, 0)).collect();
+        items.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+        Ok(Self { folder: folder.into(), items })
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.items.binary_search_by(|(item, _)| item.name.as_str().cmp(name)).ok()
     }
 
     /// The entry of exactly this name.
     pub fn take(&mut self, name: &str) -> Option<&Item> {
-        let (item, uses) = self.items.get_mut(name)?;
+        let at = self.position(name)?;
+        let (item, uses) = self.items.get_mut(at)?;
         *uses = uses.saturating_add(1);
         Some(item)
     }
 
     /// Whether there is an entry of this name, and of which kind.
     pub fn kind(&self, name: &str) -> Option<ItemKind> {
-        self.items.get(name).map(|(item, _)| item.kind)
+        self.items.get(self.position(name)?).map(|(item, _)| item.kind)
     }
 
     /// The entry of a key: under its encoded name or, where that is not there and the key is safe, under the key
@@ -88,7 +94,7 @@ impl Listing {
             }
             [key, suffix].concat()
         };
-        Ok(match self.items.get_mut(&name) {
+        Ok(match self.position(&name).and_then(|at| self.items.get_mut(at)) {
             Some((item, uses)) => {
                 let again = *uses > 0;
                 *uses = uses.saturating_add(1);
@@ -105,8 +111,8 @@ impl Listing {
                 name.bytes().all(|b| b.is_ascii_digit()) && (name == "0" || !name.starts_with('0'));
             name.parse::<usize>().ok().filter(|_| digits && !name.is_empty())
         };
-        let folders = self.items.iter().filter(|(_, (item, _))| item.kind != ItemKind::File);
-        let mut numbers: Vec<usize> = folders.filter_map(|(name, _)| number(name)).collect();
+        let folders = self.items.iter().filter(|(item, _)| item.kind != ItemKind::File);
+        let mut numbers: Vec<usize> = folders.filter_map(|(item, _)| number(&item.name)).collect();
         numbers.sort_unstable();
         let count = numbers.iter().enumerate().take_while(|(at, number)| at == *number).count();
         (count, numbers.get(count).map(usize::to_string))
@@ -115,11 +121,9 @@ impl Listing {
     /// What nothing took, by name.
     pub fn orphans(self) -> Vec<Orphan> {
         let Self { folder, items } = self;
-        let unused = items.into_values().filter(|(_, uses)| *uses == 0);
-        let mut orphans: Vec<Orphan> = unused
+        let unused = items.into_iter().filter(|(_, uses)| *uses == 0);
+        unused
             .map(|(item, _)| Orphan { path: join(&folder, &item.name), kind: item.kind })
-            .collect();
-        orphans.sort_by(|a, b| a.path.cmp(&b.path));
-        orphans
+            .collect()
     }
 }

@@ -15,6 +15,7 @@ use super::node::{Bytes, Fault, Leaf, NestedTensor, Node, TensorDict};
 use super::store::{ItemKind, join};
 use super::tree::{Loader, Raw};
 use crate::error::{Place, Result};
+use crate::exec::{default_threads, map};
 use crate::model::Severity;
 
 impl Loader<'_> {
@@ -31,12 +32,13 @@ impl Loader<'_> {
                 entries.push((names::shown(key), node));
             }
         }
+        let mut folders = Vec::new();
         for (key, value) in document.iter() {
             if let Entry::Collection = classify(value) {
-                let node = self.collection(listing, key, &batch_size);
-                entries.push((names::shown(key), node));
+                folders.push((names::shown(key), self.folder(listing, key)));
             }
         }
+        entries.append(&mut self.collections(&listing.folder, folders, &batch_size));
         self.orphans.append(&mut raw.listing.orphans());
         let document = Some(Arc::new(document));
         let mut node =
@@ -212,22 +214,70 @@ impl Loader<'_> {
         Bytes::Stored { file, len: need }
     }
 
-    fn collection(&mut self, listing: &mut Listing, key: &Key, batch: &[u64]) -> Node {
-        let folder = Arc::clone(&listing.folder);
-        self.keys.push(names::shown(key));
+    /// The name of a collection's folder.
+    fn folder(&mut self, listing: &mut Listing, key: &Key) -> Result<String, Fault> {
         let found = match key.as_str() {
-            Some(key) => listing.find(key, "", true, self.options.robust_key),
-            None => Ok(Found::Nothing),
+            Some(key) => listing.find(key, "", true, self.options.robust_key)?,
+            None => Found::Nothing,
         };
-        let found = match found {
-            Ok(Found::Item(item, _)) => Ok((item.name.clone(), Some(item.kind))),
-            Ok(Found::Nothing) => Ok((names::encode(&names::shown(key)).into_owned(), None)),
-            Err(fault) => Err(fault),
+        let (name, kind) = match found {
+            Found::Item(item, _) => (item.name.clone(), Some(item.kind)),
+            Found::Nothing => (names::encode(&names::shown(key)).into_owned(), None),
         };
-        let entered =
-            found.and_then(|(name, kind)| self.enterable(&folder, &name, kind).map(|()| name));
-        let mut node = match entered {
-            Ok(name) => self.node(&join(&folder, &name), batch),
+        self.keys.push(names::shown(key));
+        let entered = self.enterable(&listing.folder, &name, kind);
+        self.keys.pop();
+        entered.map(|()| name)
+    }
+
+    /// The collections in `folders`, which are in `folder`; many are read at once.
+    fn collections(
+        &mut self,
+        folder: &str,
+        folders: Folders,
+        batch: &[u64],
+    ) -> Vec<(String, Node)> {
+        let threads = if self.depth == 1 && folders.len() >= MANY { default_threads() } else { 1 };
+        if threads < 2 {
+            let read = |(key, name): (String, _)| {
+                let node = self.collection(folder, &key, name, batch);
+                (key, node)
+            };
+            return folders.into_iter().map(read).collect();
+        }
+        let parts = map(&folders, threads, |part| {
+            let mut loader = self.fork();
+            let read = |(key, name): &(String, Result<String, Fault>)| {
+                (key.clone(), loader.collection(folder, key, name.clone(), batch))
+            };
+            let nodes: Vec<_> = part.iter().map(read).collect();
+            (nodes, loader)
+        });
+        let mut nodes = Vec::with_capacity(folders.len());
+        match parts {
+            Ok(parts) => parts.into_iter().for_each(|(mut read, loader)| {
+                nodes.append(&mut read);
+                self.join(loader);
+            }),
+            Err(error) => {
+                let fault = Fault::from(error);
+                nodes
+                    .extend(folders.into_iter().map(|(key, _)| (key, Node::Broken(fault.clone()))));
+            }
+        }
+        nodes
+    }
+
+    fn collection(
+        &mut self,
+        folder: &str,
+        key: &str,
+        name: Result<String, Fault>,
+        batch: &[u64],
+    ) -> Node {
+        self.keys.push(key.to_owned());
+        let mut node = match name {
+            Ok(name) => self.node(&join(folder, &name), batch),
             Err(fault) => Node::Broken(fault),
         };
         if !matches!(node, Node::Broken(_)) && !node.batch_size().starts_with(batch) {
@@ -235,13 +285,19 @@ impl Loader<'_> {
                 "expected a batch size that starts with {batch:?}, found {:?}",
                 node.batch_size()
             );
-            let place = Place::file(join(&folder, META)).field(self.keys.join("."));
+            let place = Place::file(join(folder, META)).field(self.keys.join("."));
             node = Node::Broken(Fault::new(Kind::Invalid, codes::BATCH_MISMATCH, place, message));
         }
         self.keys.pop();
         node
     }
 }
+
+/// Keys of collections, with the names of their folders.
+type Folders = Vec<(String, Result<String, Fault>)>;
+
+/// So many collections in the root are worth a second thread.
+const MANY: usize = 16;
 
 /// The kinds of device that torch knows.
 const DEVICES: [&str; 21] = [

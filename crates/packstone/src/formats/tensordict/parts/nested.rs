@@ -25,6 +25,27 @@ pub struct Parts {
     pub data: Buf,
 }
 
+/// The sizes of a nested tensor.
+#[derive(Clone, Debug)]
+pub struct Shapes {
+    /// Dimensions of each part.
+    pub rank: usize,
+    /// The sizes, part after part.
+    pub sizes: Vec<u64>,
+    /// Where each part ends among the elements, in bytes.
+    pub ends: Vec<usize>,
+}
+
+impl Shapes {
+    /// The sizes of each part.
+    pub fn each(&self) -> impl Iterator<Item = &[u64]> {
+        (0..self.ends.len()).filter_map(|part| {
+            let start = part.checked_mul(self.rank)?;
+            self.sizes.get(start..start.checked_add(self.rank)?)
+        })
+    }
+}
+
 impl Parts {
     /// Number of parts.
     pub fn len(&self) -> usize {
@@ -50,34 +71,55 @@ impl NestedTensor {
     /// `missing_sizes`, `missing_leaf`, `bad_shape` where sizes are negative or overflow, `truncated_leaf` or
     /// `size_mismatch` where there are too few elements or, in an archive, too many.
     pub fn open(&self) -> Result<Parts> {
-        let (sizes, ends) = self.read_sizes()?;
+        let Shapes { rank, sizes, ends } = self.shapes()?;
         let total = ends.last().copied().unwrap_or(0);
-        let rank = usize::try_from(self.extent.1).unwrap_or(usize::MAX);
         let data = match &self.data {
             // Nothing is missing where there is nothing.
             Bytes::Faulty(_) if total == 0 => Buf::default(),
-            data => {
-                let place = self.place();
-                let found = data.len();
-                let bytes = data.open()?;
-                bytes
-                    .slice(..total)
-                    .filter(|_| found == Some(total as u64) || !self.is_exact())
-                    .ok_or_else(|| {
-                        let found = found.unwrap_or(0);
-                        let code = if self.is_exact() {
-                            codes::SIZE_MISMATCH
-                        } else {
-                            codes::TRUNCATED_LEAF
-                        };
-                        let message = format!(
-                            "expected {total} bytes for the elements of all parts, found {found}"
-                        );
-                        Error::new(Kind::Corrupt, code, place, message)
-                    })?
-            }
+            data => data.open()?.slice(..total).ok_or_else(|| self.other_length(total))?,
         };
         Ok(Parts { rank, sizes, ends, data })
+    }
+
+    /// Reads the sizes, and holds the number of elements against them; the elements are not read.
+    ///
+    /// # Errors
+    /// As for [`NestedTensor::open`], but for those of reading the elements.
+    pub fn shapes(&self) -> Result<Shapes> {
+        let (sizes, ends) = self.read_sizes()?;
+        let total = ends.last().copied().unwrap_or(0);
+        let rank = usize::try_from(self.extent.1).unwrap_or(usize::MAX);
+        match &self.data {
+            Bytes::Faulty(_) if total == 0 => {}
+            Bytes::Faulty(fault) => return Err(fault.error()),
+            data => {
+                let (found, needed) = (data.len().unwrap_or(0), total as u64);
+                if found < needed || (found > needed && self.is_exact()) {
+                    return Err(self.other_length(total));
+                }
+            }
+        }
+        Ok(Shapes { rank, sizes, ends })
+    }
+
+    /// Hands over the elements of all parts piece by piece.
+    ///
+    /// # Errors
+    /// As for [`NestedTensor::open`]; those of `sink`.
+    pub fn stream(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let total = self.shapes()?.ends.last().copied().unwrap_or(0);
+        match &self.data {
+            data if data.len() == Some(total as u64) => data.stream(sink),
+            _ => sink(&self.open()?.data),
+        }
+    }
+
+    fn other_length(&self, total: usize) -> Error {
+        let found = self.data.len().unwrap_or(0);
+        let code = if self.is_exact() { codes::SIZE_MISMATCH } else { codes::TRUNCATED_LEAF };
+        let message =
+            format!("expected {total} bytes for the elements of all parts, found {found}");
+        Error::new(Kind::Corrupt, code, self.place(), message)
     }
 
     /// The bytes of all parts, as the sizes say.

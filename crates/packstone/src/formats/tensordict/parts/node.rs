@@ -125,6 +125,20 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// `Corrupt`, `Limit`, `Io`, with the file.
     fn open(&self) -> Result<Buf>;
 
+    /// The CRC-32 of its bytes, where they are many and would have to be decoded: [`Source::stream`] spares the memory
+    /// that [`Source::open`] takes for them.
+    fn packed(&self) -> Option<u32> {
+        None
+    }
+
+    /// Hands over all of its bytes piece by piece, checked at the end where they are decoded.
+    ///
+    /// # Errors
+    /// Those of [`Source::open`], but no limit of memory; those of `sink`.
+    fn stream(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        sink(&self.open()?)
+    }
+
     /// Compares the bytes with the checksum that the store has of them, where it has one and reading does not look.
     ///
     /// # Errors
@@ -168,6 +182,17 @@ impl Bytes {
     /// True where the bytes should be let go soon, see [`Source::is_fleeting`].
     pub fn is_fleeting(&self) -> bool {
         matches!(self, Self::Stored { file, .. } if file.is_fleeting())
+    }
+
+    /// Hands over the bytes piece by piece.
+    ///
+    /// # Errors
+    /// Those of [`Source::stream`]; the fault.
+    pub fn stream(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Stored { file, len } if file.len() == *len => file.stream(sink),
+            _ => sink(&self.open()?),
+        }
     }
 
     /// The bytes themselves.

@@ -12,7 +12,9 @@ use std::cmp::Ordering;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use packstone_container::zip::{EntryOptions, Method, Padding, Payload, WriteError, Writer};
+use packstone_container::zip::{
+    Compressor, EntryOptions, Method, Padding, Payload, WriteError, Writer,
+};
 use packstone_io::{Draft, IoError, Kind, RelPath, Root, RootMut};
 
 use super::super::codes;
@@ -20,6 +22,7 @@ use super::super::layout::{LEAF, META};
 use super::super::options::{SaveOptions, TreeOptions, invalid};
 use super::super::reader::open_store;
 use super::files::{Files, OutFile};
+use super::node::Source;
 use super::save::{Saved, step};
 use super::transfer;
 use super::tree::Tree;
@@ -176,13 +179,22 @@ impl Packer {
     /// # Errors
     /// Those of reading the files; `Io`; those of `done`, which is told the bytes of each file.
     pub fn add(&mut self, files: &[OutFile], done: impl Fn(u64) -> Result<()>) -> Result<()> {
-        let opened = files.iter().map(OutFile::open).collect::<Result<Vec<_>>>()?;
+        let open = |file: &OutFile| match file.streamed() {
+            Some(_) => Ok(Vec::new()),
+            None => file.open(),
+        };
+        let opened = files.iter().map(open).collect::<Result<Vec<_>>>()?;
         let parts: Vec<Vec<&[u8]>> =
             opened.iter().map(|pieces| pieces.iter().map(AsRef::as_ref).collect()).collect();
         let entries: Vec<EntryOptions> =
             files.iter().map(|file| self.entry(file.path.as_str())).collect();
-        let job = |(parts, entry): (_, &EntryOptions)| Job::new(parts, entry.method);
-        let jobs: Vec<Job<'_>> = parts.iter().zip(&entries).map(job).collect();
+        let input = |(file, parts): (&'_ OutFile, _)| match file.streamed() {
+            Some((source, crc32)) => Input::Stream(Arc::clone(source), crc32),
+            None => Input::Parts(parts),
+        };
+        let inputs = files.iter().zip(parts.iter().map(Vec::as_slice)).map(input);
+        let jobs: Vec<Job<'_>> =
+            inputs.zip(&entries).map(|(input, entry)| Job::new(input, entry.method)).collect();
         // A checksum alone is not worth a thread.
         match self.method {
             Method::Stored => jobs.iter().try_for_each(Job::run)?,
@@ -190,12 +202,37 @@ impl Packer {
         }
         for ((file, entry), job) in files.iter().zip(entries).zip(jobs) {
             let payload = job.payload.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let Some(payload) = payload else { continue };
             let name = file.path.as_str();
-            self.writer.write(name, &payload, entry).map_err(|e| fault(e, Some(name)))?;
+            match (payload, job.input) {
+                (Some(payload), _) => {
+                    self.writer.write(name, &payload, entry).map_err(|e| fault(e, Some(name)))?;
+                }
+                (None, Input::Stream(source, crc32)) => {
+                    self.stream(name, (&source, crc32), file.len, entry)?;
+                }
+                (None, Input::Parts(_)) => {}
+            }
             done(file.len)?;
         }
         Ok(())
+    }
+
+    /// Appends a stored entry that is decoded while it is written.
+    fn stream(
+        &mut self,
+        name: &str,
+        (source, crc32): (&Arc<dyn Source>, u32),
+        len: u64,
+        entry: EntryOptions,
+    ) -> Result<()> {
+        let done = self.writer.stream::<Halted>(name, (crc32, len), entry, |write| {
+            let sink = &mut |piece: &[u8]| write(piece).map_err(|e| fault(e, Some(name)));
+            Ok(source.stream(sink)?)
+        });
+        done.map_err(|halted| match halted {
+            Halted::Write(error) => fault(error, Some(name)),
+            Halted::Read(error) => error,
+        })
     }
 
     /// Closes the archive and gives it its name; returns its length.
@@ -210,20 +247,54 @@ impl Packer {
     }
 }
 
+/// Why an entry that is streamed is not whole.
+enum Halted {
+    Write(WriteError),
+    Read(Error),
+}
+
+impl From<WriteError> for Halted {
+    fn from(error: WriteError) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl From<Error> for Halted {
+    fn from(error: Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Where the bytes of an entry come from.
+enum Input<'a> {
+    Parts(&'a [&'a [u8]]),
+    /// With their CRC-32.
+    Stream(Arc<dyn Source>, u32),
+}
+
 /// One file to be compressed, and what came of it.
 struct Job<'a> {
-    parts: &'a [&'a [u8]],
+    input: Input<'a>,
     method: Method,
     payload: Mutex<Option<Payload<'a>>>,
 }
 
 impl<'a> Job<'a> {
-    fn new(parts: &'a Vec<&'a [u8]>, method: Method) -> Self {
-        Self { parts, method, payload: Mutex::new(None) }
+    fn new(input: Input<'a>, method: Method) -> Self {
+        Self { input, method, payload: Mutex::new(None) }
     }
 
     fn run(&self) -> Result<()> {
-        let made = Payload::new(self.parts, self.method).map_err(|e| fault(e, None))?;
+        let made = match &self.input {
+            Input::Parts(parts) => Payload::new(parts, self.method).map_err(|e| fault(e, None))?,
+            // What is stored as it is has its checksum already.
+            Input::Stream(..) if self.method == Method::Stored => return Ok(()),
+            Input::Stream(source, _) => {
+                let mut compressor = Compressor::new(self.method).map_err(|e| fault(e, None))?;
+                source.stream(&mut |piece| compressor.push(piece).map_err(|e| fault(e, None)))?;
+                compressor.finish().map_err(|e| fault(e, None))?
+            }
+        };
         *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
         Ok(())
     }

@@ -88,6 +88,11 @@ fn put(root: &dyn RootMut, path: &RelPath, file: &OutFile) -> Result<()> {
         root.create(path, b"")?;
         return Ok(root.edit(path)?.set_len(file.len)?);
     }
+    if let Some((source, _)) = file.streamed() {
+        let mut draft = root.draft(path)?;
+        source.stream(&mut |piece| Ok(draft.write(piece)?))?;
+        return Ok(draft.publish()?);
+    }
     match file.open()?.as_slice() {
         [whole] => Ok(root.create(path, whole)?),
         pieces => {

@@ -95,6 +95,12 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// The kept buffer, if there is one.
+    pub fn get(&self) -> Option<Buf> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().map(|(bytes, _)| bytes.clone())
+    }
+
     /// The kept buffer, or what `load` gives, which is kept from then on. Others wait while it loads.
     ///
     /// # Errors

@@ -41,15 +41,7 @@ impl Tree {
     /// # Errors
     /// Where the root itself cannot be read.
     pub fn load(store: Arc<dyn Store>, options: &TreeOptions) -> Result<Self> {
-        let mut loader = Loader {
-            store,
-            options,
-            notes: Vec::new(),
-            orphans: Vec::new(),
-            documents: 0,
-            keys: Vec::new(),
-            depth: 0,
-        };
+        let mut loader = Loader::at(store, options, Vec::new(), 0);
         let root = loader.node("", &[]);
         if let Node::Broken(fault) = root {
             return Err(fault.error());
@@ -68,7 +60,7 @@ pub(super) struct Loader<'a> {
     pub(super) documents: u64,
     /// The keys that lead to the node that is being read.
     pub(super) keys: Vec<String>,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 /// A node's folder and document, before it is known what it is.
@@ -126,7 +118,29 @@ fn member(name: &str) -> String {
     if plain { format!("$.{name}") } else { format!("$[{}]", Value::from(name)) }
 }
 
-impl Loader<'_> {
+impl<'a> Loader<'a> {
+    fn at(
+        store: Arc<dyn Store>,
+        options: &'a TreeOptions,
+        keys: Vec<String>,
+        depth: usize,
+    ) -> Self {
+        let (notes, orphans, documents) = (Vec::new(), Vec::new(), 0);
+        Self { store, options, notes, orphans, documents, keys, depth }
+    }
+
+    /// Another one that stands at the same node and has collected nothing.
+    pub(super) fn fork(&self) -> Self {
+        Self::at(Arc::clone(&self.store), self.options, self.keys.clone(), self.depth)
+    }
+
+    /// Takes what another one collected.
+    pub(super) fn join(&mut self, mut other: Self) {
+        self.notes.append(&mut other.notes);
+        self.orphans.append(&mut other.orphans);
+        self.documents += other.documents;
+    }
+
     pub(super) fn note(
         &mut self,
         severity: Severity,
