@@ -200,6 +200,17 @@ def to_sds(source: Path, target: Path, *options: str, expect: int = CLEAN) -> Re
     return run("convert", source, target, "--to", "sds", *words, expect=expect)
 
 
+def view(source: Path, target: Path, indices: Sequence[int], *, materialize: bool) -> Result:
+    """Publishes records of a SignalDataset as a dataset of their own."""
+    words = [f"--index={index}" for index in indices] + ["--materialize"] * materialize
+    return run("view", source, target, *words)
+
+
+def annotate(path: Path, annotations: Path, name: str, metadata: str) -> Result:
+    """Publishes annotations from JSON Lines."""
+    return run("annotate", path, annotations, "--name", name, "--metadata", metadata)
+
+
 def to_arrayrecord(source: Path, target: Path, *options: str, expect: int = CLEAN) -> Result:
     """Converts to a new ArrayRecord file."""
     words = [word for option in options for word in ("--option", option)]

@@ -174,3 +174,48 @@ def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
     before = snapshot(target)
     packstone.to_sds(source, target, expect=packstone.FAILURE)
     assert snapshot(target) == before
+
+
+@pytest.mark.parametrize("materialize", [False, True])
+def test_views_of_the_program_are_those_of_the_library(tmp_path: Path, materialize: bool) -> None:
+    real.annotate(real.write(tmp_path / "source", real.make_records(11), per_shard=4), "labels")
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    indices = [9, 0, 0, -1, 3, 4, 5]
+    packstone.view(source=tmp_path / "source", target=ours, indices=indices, materialize=materialize)
+    real.open_root(tmp_path / "source").select(indices).publish(str(theirs), dataset_id="dataset", snapshot_id="vw")
+    expected = spelled(real.dump(theirs)), spelled(real.annotations(theirs))
+    assert (spelled(real.dump(ours)), spelled(real.annotations(ours))) == expected
+    # References of both are absolute: who reads them has to allow it.
+    follow = ("--follow", str(tmp_path))
+    for view in (theirs, ours):
+        refused = packstone.CLEAN if materialize and view == ours else packstone.FAILURE
+        packstone.run("dump", view, expect=refused)
+        found = packstone.signals(view, *follow)
+        assert spelled(found["records"]) == expected[0]
+        assert spelled({"labels": found["annotations/labels"]}) == expected[1]
+
+
+def test_annotations_of_the_program_are_read_by_the_library(tmp_path: Path) -> None:
+    real.annotate(real.write(tmp_path, real.make_records(7), per_shard=3), "theirs")
+    lines = [
+        {
+            "status": ["success", "skipped", "failed"][index % 3],
+            "values": {"label": index, "µ": [0.5, None]},
+            "fields": {"mask": {"dtype": "uint8", "data": [[index, 1], [1, 0]]}} if index % 3 == 0 else {},
+            "provenance": {"model": "m"},
+        }
+        for index in range(7)
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    file = tmp_path / "annotations.jsonl"
+    file.write_text(text, encoding="utf-8")
+    packstone.annotate(tmp_path, file, "ours", '{"by": "hand"}')
+    found = real.open_root(tmp_path).annotations
+    assert sorted(found) == ["ours", "theirs"]
+    assert found["ours"].metadata == {"by": "hand"}
+    for index, (line, record) in enumerate(zip(lines, found["ours"], strict=True)):
+        assert record.source_index == index
+        assert (record.status.value, real.thawed(record.values)) == (line["status"], line["values"])
+        assert real.thawed(record.provenance) == line["provenance"]
+        masks = [field.data.tolist() for field in record.fields.values()]
+        assert masks == ([[[index, 1], [1, 0]]] if line["fields"] else [])
