@@ -68,6 +68,13 @@ fn editing(root: &dyn RootMut) {
         draft.publish().unwrap();
         assert_eq!(&root.read(&one).unwrap()[..], content);
     }
+    let third = path("a/c/third");
+    let mut drafts = [root.draft(&third).unwrap(), root.draft(&third).unwrap()];
+    drafts.iter_mut().zip([b"1st", b"2nd"]).for_each(|(draft, part)| draft.write(part).unwrap());
+    let named = drafts.map(|draft| draft.publish_new().map_err(|error| error.kind()));
+    assert_eq!(named, [Ok(()), Err(Kind::Exists)]);
+    assert_eq!(&root.read(&third).unwrap()[..], b"1st");
+    root.remove(&third).unwrap();
     let mut scratch = root.scratch().unwrap();
     [&b"with"[..], b"out a name"].iter().for_each(|part| scratch.write(part).unwrap());
     let back = scratch.read_back().unwrap();

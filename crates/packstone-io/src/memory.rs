@@ -226,6 +226,10 @@ impl Draft for MemoryDraft {
         self.root.map().insert(self.path, Buf::from(self.bytes));
         Ok(())
     }
+
+    fn publish_new(self: Box<Self>) -> Result<(), IoError> {
+        self.root.create(&self.path, &self.bytes)
+    }
 }
 
 struct MemoryScratch(Vec<u8>);

@@ -113,12 +113,13 @@ fn every_row_says_kind_meaning_example_and_repair() {
 
 #[test]
 fn every_code_of_a_format_is_used() {
-    use packstone::formats::{datasetrt, sds, tensordict};
+    use packstone::formats::{arrayrecord, datasetrt, sds, tensordict};
     for (format, all) in [
         ("sedpack", codes::ALL),
         ("tensordict", tensordict::codes::ALL),
         ("datasetrt", datasetrt::codes::ALL),
         ("sds", sds::codes::ALL),
+        ("arrayrecord", arrayrecord::codes::ALL),
     ] {
         let mut texts = Vec::new();
         sources(&repository().join("crates/packstone/src/formats").join(format), &mut texts);

@@ -1,5 +1,6 @@
 //! The commands: one verb a file.
 
+pub(crate) mod annotate;
 pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod convert;
@@ -19,3 +20,4 @@ pub(crate) mod repair;
 pub(crate) mod select;
 pub(crate) mod unpack;
 pub(crate) mod verify;
+pub(crate) mod view;

@@ -6,6 +6,7 @@
 //!              block, where the writer was asked for that
 //! footer     = one chunk: metadata { 1: { 1: version 1, 2: chunks, 3: records, 4: options of the writer } }, then for
 //!              each chunk { 1: offset, 2: decoded size, 3: records }; Protocol Buffers messages
+//!              perhaps with a note in field 50700, which only packstone knows
 //! postscript = a chunk at file size - 65536 with the message { 1: offset of the footer, 2: magic } three times
 //! ```
 //!

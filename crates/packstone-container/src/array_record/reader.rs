@@ -119,6 +119,11 @@ impl Reader {
         self.index.writer_options.as_deref()
     }
 
+    /// What a writer noted about the records for readers that know of it, see [`Placer::set_note`](super::Placer::set_note).
+    pub fn note(&self) -> Option<&[u8]> {
+        self.index.note.as_deref()
+    }
+
     /// The chunk that holds a record, and the record's number in it.
     ///
     /// # Errors

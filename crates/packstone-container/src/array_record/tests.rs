@@ -44,7 +44,7 @@ fn finish(mut writer: ChunkWriter<Vec<u8>>, at: u64) -> Vec<u8> {
 
 fn metadata(chunks: u64, records: u64, options: Option<&str>) -> Vec<u8> {
     let writer_options = options.map(str::to_owned);
-    Metadata { version: 1, chunks, records, writer_options }.encode()
+    Metadata { version: 1, chunks, records, writer_options, note: None }.encode()
 }
 
 fn entry(offset: u64, decoded_size: u64, records: u64) -> Vec<u8> {
@@ -73,6 +73,26 @@ fn unknown_fields_and_missing_options_are_fine() {
     });
     assert_eq!(open(bytes.clone()).unwrap().writer_options(), None);
     assert_eq!(read(bytes).unwrap(), HELLO.map(Buf::copy_from));
+}
+
+#[test]
+fn notes_are_kept_and_change_nothing_else() {
+    let write = |note: Option<&[u8]>| {
+        let mut writer = Writer::new(Vec::new(), &WriterOptions::default()).unwrap();
+        HELLO.iter().for_each(|record| writer.write(record).unwrap());
+        if let Some(note) = note {
+            writer.set_note(note.to_vec());
+        }
+        writer.finish().unwrap().out
+    };
+    let noted = write(Some(b"{}"));
+    let reader = open(noted.clone()).unwrap();
+    assert_eq!(reader.note(), Some(&b"{}"[..]));
+    assert_eq!(read(noted.clone()).unwrap(), HELLO.map(Buf::copy_from));
+    let plain = write(None);
+    assert_eq!(open(plain.clone()).unwrap().note(), None);
+    let at = usize::try_from(reader.footer_offset()).unwrap();
+    assert_eq!(plain[..at], noted[..at]);
 }
 
 /// What counts is the index, whatever the options say.

@@ -68,6 +68,11 @@ impl<W: Write> Writer<W> {
         self.placer.place(chunk)
     }
 
+    /// Leaves a note in the footer, see [`Placer::set_note`].
+    pub fn set_note(&mut self, note: Vec<u8>) {
+        self.placer.set_note(note);
+    }
+
     /// Records so far.
     pub fn records(&self) -> u64 {
         self.placer.records().saturating_add(self.ends.len() as u64)

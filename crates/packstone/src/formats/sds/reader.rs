@@ -164,6 +164,20 @@ impl SdsDataset {
         self.store.catalog()?.set(Arc::clone(&self.store), name)
     }
 
+    /// The ordinals of the records that a collection is.
+    ///
+    /// # Errors
+    /// `unknown_set`, also for annotation sets.
+    pub fn ordinals(&self, collection: &str) -> Result<Range<u64>> {
+        let found = self.ranges().into_iter().find(|(name, _)| name == collection);
+        found.map(|(_, range)| range).ok_or_else(|| {
+            let known: Vec<String> = self.ranges().into_iter().map(|(name, _)| name).collect();
+            let known = known.join(", ");
+            let message = format!("expected records, one of {known}, found {collection:?}");
+            Error::new(Kind::NotFound, codes::UNKNOWN_SET, root_place(), message)
+        })
+    }
+
     /// The collections of records: one, or those that packstone's writer was given, with their first ordinals.
     fn ranges(&self) -> Vec<(String, Range<u64>)> {
         let Some(own) = self.store.own.as_ref().filter(|own| !own.collections.is_empty()) else {

@@ -147,6 +147,19 @@ impl Collection for Records {
         Ok(!self.is_empty() && !self.store.is_bare())
     }
 
+    /// The share of the object, also where it is not one of the dataset.
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        let part = shard.detail.downcast_ref::<Part>()?;
+        let entry = part.found.entry().ok()?;
+        let records = match &entry.record_indices {
+            None => entry.record_count,
+            // How many there are beside those of a view, only the object knows.
+            Some(_) => self.store.shards.open(&entry.data).ok()?.len(),
+        };
+        let bytes = u128::from(entry.data.stored_bytes).saturating_mul(shard.rows.into());
+        u64::try_from(bytes.checked_div(records.into())?).ok()
+    }
+
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let (start, end) = (self.range.start, self.range.end);
         let mut next = start.saturating_add(from);

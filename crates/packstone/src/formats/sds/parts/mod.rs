@@ -2,6 +2,7 @@
 
 pub mod annotate;
 pub mod annotations;
+pub mod array;
 pub mod axes;
 pub mod batch;
 pub mod carrier;
@@ -10,6 +11,7 @@ pub mod checks;
 pub mod collection;
 pub mod encode;
 pub mod index;
+pub mod lines;
 pub mod manifest;
 pub mod notes;
 pub mod own;
