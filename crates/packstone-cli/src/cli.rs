@@ -12,7 +12,7 @@ use packstone::{Error, Kind};
 use crate::address;
 use crate::commands::{
     annotate, bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man,
-    merge, migrate, pack, refresh, repair, select, unpack, verify, view,
+    merge, migrate, pack, plan, refresh, repair, select, state, unpack, verify, view,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::hints;
@@ -56,6 +56,8 @@ enum Command {
     Digest(digest::Args),
     Diff(diff::Args),
     Bench(bench::Args),
+    Plan(plan::Args),
+    State(state::Args),
     Demo(demo::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -108,6 +110,8 @@ fn command(command: &Command, out: &mut Out) -> Outcome {
         Command::Digest(args) => digest::run(args, out),
         Command::Diff(args) => diff::run(args, out),
         Command::Bench(args) => bench::run(args, out),
+        Command::Plan(args) => plan::run(args, out),
+        Command::State(args) => state::run(args, out),
         Command::Demo(args) => demo::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),

@@ -13,6 +13,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
 use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema, Unreadable};
+use crate::order::Order;
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -327,6 +328,21 @@ pub trait Collection: Send + Sync {
     /// Damage and I/O faults.
     fn table(&self) -> Result<Option<SampleTable>> {
         Ok(None)
+    }
+
+    /// The order in which the format's own library draws samples, where it has one: from rows that are equally likely, or
+    /// by `weights`, one a sample.
+    ///
+    /// # Errors
+    /// `Invalid` where weights cannot be drawn by.
+    fn draws(&self, _seed: u64, _weights: Option<&[f64]>) -> Result<Option<Arc<dyn Order>>> {
+        Ok(None)
+    }
+
+    /// A text that is another one for other samples, from what the dataset's first documents record about them, where
+    /// they do. Costs no more than opening did.
+    fn recorded(&self) -> Option<String> {
+        None
     }
 
     /// The document that the format keeps about this collection alone, where each has one of its own.

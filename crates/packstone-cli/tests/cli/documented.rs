@@ -29,7 +29,11 @@ fn every_type_and_member_is_documented() {
     let seen_as = folder.path().join("seen");
     let seen_as = seen_as.to_str().unwrap();
     let records = golden_of("arrayrecord", "three_none.arrayrecord");
-    let calls: [&[&str]; 25] = [
+    let plan = run(["plan", &cache, "--json"]).lines();
+    let state = folder.path().join("state");
+    std::fs::write(&state, plan[1].at("state").to_string()).unwrap();
+    let state = state.to_str().unwrap();
+    let calls: [&[&str]; 27] = [
         &["view", signals, seen_as],
         &["annotate", signals, lines, "--name", "labels"],
         &["inspect", &records],
@@ -53,6 +57,8 @@ fn every_type_and_member_is_documented() {
         &["pack", &tree, packed],
         &["unpack", packed, unpacked],
         &["refresh", packed],
+        &["plan", &cache],
+        &["state", "show", state],
         &["inspect", "no/such"],
         &["inspect", &bad, "--nosuch"],
     ];
@@ -87,9 +93,11 @@ fn every_type_and_member_is_documented() {
         "format",
         "leaf",
         "manifest",
+        "rank",
         "rate",
         "sample",
         "selected",
+        "state",
         "summary",
         "value",
     ];

@@ -6,6 +6,7 @@ mod caches;
 mod documented;
 mod failures;
 mod help;
+mod loading;
 mod packing;
 mod reading;
 mod records;

@@ -4,9 +4,26 @@
 //! order      (seed, epoch, position) → index of a sample        a pure function, its name and version frozen
 //! share      (rank, worker, step)    → positions                splits positions, never shards
 //! state      where a loader stands, as one JSON object
+//! plan       what each rank will read
 //! delivery   shards decoded ahead, rows copied once into batches
 //! ```
+//!
+//! `docs/loader.md` has every algorithm in full and where its test vectors are.
 
+pub mod codes;
+mod columns;
+mod fingerprint;
 mod order;
+mod plan;
+mod share;
+mod state;
 
-pub use order::{Drawn, Order};
+pub use columns::{keys_of, weights_of};
+pub use fingerprint::Fingerprint;
+pub use order::{
+    Balanced, BlockQuality, Blocks, Distinct, Drawn, Indices, Mixture, Order, OrderId, Permutation,
+    Sequential, Shuffled, Source, Stop, Weighted, Weights, native,
+};
+pub use plan::{Plan, PlanOptions, RankPlan, plan};
+pub use share::{Part, Remainder, Share};
+pub use state::State;

@@ -10,6 +10,7 @@ use super::plan::{Carry, Slot};
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, Selected, ShardRef};
 use crate::model::{Batch, Column, Field, Outline, SampleTable, Schema};
+use crate::order::Order;
 
 /// The dataset as its source had it, where it carries a description; else the dataset itself.
 ///
@@ -270,6 +271,14 @@ impl Collection for Decoded {
     fn table(&self) -> Result<Option<SampleTable>> {
         // What stands in a field in other words is no table.
         if self.about.is_some() { Ok(None) } else { self.inner.table() }
+    }
+
+    fn draws(&self, seed: u64, weights: Option<&[f64]>) -> Result<Option<Arc<dyn Order>>> {
+        self.inner.draws(seed, weights)
+    }
+
+    fn recorded(&self) -> Option<String> {
+        self.inner.recorded()
     }
 
     fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {

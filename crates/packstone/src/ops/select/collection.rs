@@ -6,7 +6,7 @@ use packstone_io::Kind;
 
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, ReadContext, ShardRef};
-use crate::model::{Batch, Schema};
+use crate::model::{Batch, Schema, canonical};
 
 /// A fixed list of shards with indices of its own: the first sample of the first shard is sample 0.
 ///
@@ -52,6 +52,13 @@ impl Collection for SelectedCollection {
 
     fn schema(&self) -> &Arc<Schema> {
         self.inner.schema()
+    }
+
+    /// What the collection below records, and which of its shards these are.
+    fn recorded(&self) -> Option<String> {
+        let below = self.inner.recorded().unwrap_or_default();
+        let shards = canonical::numbers(self.shards.iter().map(|shard| shard.number));
+        Some(format!("{shards} {below}"))
     }
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {

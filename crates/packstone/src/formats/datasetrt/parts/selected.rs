@@ -23,7 +23,7 @@ use super::table::Identity;
 use super::view::{CacheStamp, View};
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, Dataset, Info, ReadContext, Selected, ShardRef};
-use crate::model::{Batch, SampleTable, Schema, Unreadable};
+use crate::model::{Batch, SampleTable, Schema, Unreadable, canonical};
 
 /// Samples of a shard at most, and their stored bytes, about.
 const SHARD_ROWS: u64 = 4096;
@@ -315,6 +315,14 @@ impl Collection for SelectedCollection {
             Error::new(Kind::Invalid, codes::TABLE_INVALID, Place::default(), error.to_string())
         })?;
         Ok(Some(SampleTable { table, ..whole }))
+    }
+
+    /// What the caches record, and which of their samples these are.
+    fn recorded(&self) -> Option<String> {
+        let runs = self.0.view.runs();
+        let runs = runs.flat_map(|(first, count)| [first.cache_id, first.sample_id, count]);
+        let below = self.0.joint.recorded().unwrap_or_default();
+        Some(format!("{} {below}", canonical::numbers(runs)))
     }
 
     fn document(&self) -> Option<&Object> {
