@@ -44,12 +44,12 @@ def open_(job: Job) -> Done:
 
 
 def open_memory(job: Job) -> Done:
-    """The private memory that an open dataset takes."""
+    """The memory that an open dataset takes."""
     harness.warm(job.path)
     runtime = DatasetRuntime(num_workers=1)
-    before = harness.private_memory()
+    before = harness.resident_memory()
     dataset = _open(job, runtime)
-    return Done(memory=harness.private_memory() - before, samples=len(dataset))
+    return Done(memory=harness.resident_memory() - before, samples=len(dataset))
 
 
 def table(job: Job) -> Done:

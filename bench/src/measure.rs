@@ -80,7 +80,7 @@ impl Request {
         Ok(())
     }
 
-    /// Measures private memory, where it is asked for: of `run` in a process of its own, to which this one is told by
+    /// Measures memory, where it is asked for: of `run` in a process of its own, to which this one is told by
     /// the name of the figure alone.
     pub(crate) fn memory<T>(&self, what: &str, run: impl Fn() -> Result<T>) -> Result<()> {
         const INSIDE: &str = "PACKSTONE_BENCH_INSIDE";
@@ -88,9 +88,9 @@ impl Request {
             return Ok(());
         }
         if std::env::var_os(INSIDE).is_some() {
-            let before = private_memory();
+            let before = resident_memory();
             let kept = run()?;
-            let _ = write!(std::io::stdout(), "{}", private_memory().saturating_sub(before));
+            let _ = write!(std::io::stdout(), "{}", resident_memory().saturating_sub(before));
             drop(kept);
             return Ok(());
         }
@@ -161,10 +161,10 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The memory that is this process's alone, in bytes: RssAnon.
-fn private_memory() -> u64 {
+/// The memory of this process, in bytes, with what it has touched of mapped files: VmRSS.
+fn resident_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kilobytes.unwrap_or(0).saturating_mul(1024)
 }

@@ -1,6 +1,7 @@
 //! What a format offers: the traits that operations are written against.
 
 use std::any::Any;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -56,6 +57,20 @@ pub trait Format: Sync {
     /// Those of [`Format::open`]; `Unsupported`; `Invalid` where they do not go together.
     fn open_many(&self, roots: Vec<Arc<dyn Root>>, limits: &Limits) -> Result<Arc<dyn Dataset>> {
         self.open(only(self.id(), roots)?, limits)
+    }
+
+    /// The same, following references that lead out of the dataset to `sources` and nowhere else. Formats without such
+    /// references open as always.
+    ///
+    /// # Errors
+    /// Those of [`Format::open_many`].
+    fn open_following(
+        &self,
+        roots: Vec<Arc<dyn Root>>,
+        limits: &Limits,
+        _sources: &Sources,
+    ) -> Result<Arc<dyn Dataset>> {
+        self.open_many(roots, limits)
     }
 
     /// What samples of a new dataset can be made of, under these options. What they cannot be made of is carried in
@@ -148,8 +163,18 @@ pub struct Selected<'s> {
     pub condition: Option<&'s str>,
 }
 
+/// Where references that lead out of a dataset may lead: texts that they start with, and what lies there.
+#[derive(Clone, Default)]
+pub struct Sources(pub Vec<(String, Arc<dyn Root>)>);
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(start, _)| start)).finish()
+    }
+}
+
 /// The one root there is, for formats that do not read several as one.
-fn only(id: &str, roots: Vec<Arc<dyn Root>>) -> Result<Arc<dyn Root>> {
+pub(crate) fn only(id: &str, roots: Vec<Arc<dyn Root>>) -> Result<Arc<dyn Root>> {
     let [root] = <[_; 1]>::try_from(roots).map_err(|roots| {
         let message =
             format!("expected one {id} dataset, found {} that cannot be read as one", roots.len());
@@ -500,6 +525,8 @@ pub struct AuditOptions {
     pub expect: Vec<String>,
     /// How much a dataset may ask for.
     pub limits: Limits,
+    /// Where references that lead out of the dataset may lead.
+    pub sources: Sources,
 }
 
 /// A check in two parts: what the structure showed, and independent tasks that may run at once.

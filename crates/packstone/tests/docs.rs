@@ -113,12 +113,13 @@ fn every_row_says_kind_meaning_example_and_repair() {
 
 #[test]
 fn every_listed_code_is_used() {
-    use packstone::formats::{datasetrt, sds, tensordict};
+    use packstone::formats::{arrayrecord, datasetrt, sds, tensordict};
     for (folder, format, all) in [
         ("formats", "sedpack", codes::ALL),
         ("formats", "tensordict", tensordict::codes::ALL),
         ("formats", "datasetrt", datasetrt::codes::ALL),
         ("formats", "sds", sds::codes::ALL),
+        ("formats", "arrayrecord", arrayrecord::codes::ALL),
         (".", "loader", packstone::loader::codes::ALL),
     ] {
         let mut texts = Vec::new();

@@ -1,5 +1,6 @@
 //! The commands: one verb a file.
 
+pub(crate) mod annotate;
 pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod convert;
@@ -21,3 +22,4 @@ pub(crate) mod select;
 pub(crate) mod state;
 pub(crate) mod unpack;
 pub(crate) mod verify;
+pub(crate) mod view;

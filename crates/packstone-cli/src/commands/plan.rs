@@ -7,6 +7,7 @@ use packstone::json::Value;
 use packstone::loader::{Fingerprint, Plan, PlanOptions, Remainder, State, plan};
 use packstone::{Error, Kind, Place};
 
+use super::inspect::shard_bytes;
 use super::state;
 use crate::address::Address;
 use crate::cli::Threads;
@@ -86,6 +87,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     options.remainder = start.remainder;
     options.epoch = start.epoch;
     options.from = start.position;
+    options.stored = Some(shard_bytes(opened.root.as_ref(), collection.as_ref())?);
     let plan = plan(collection.as_ref(), order.as_ref(), &options)?;
     match out.is_json() {
         true => lines(args, &plan, &start, out)?,
@@ -131,6 +133,7 @@ fn print(args: &Args, plan: &Plan, start: &State, out: &mut Out) -> Outcome<()> 
         ">samples",
         ">filled",
         ">bytes",
+        ">stored",
         ">shards",
         "first samples",
     ]);
@@ -145,6 +148,7 @@ fn print(args: &Args, plan: &Plan, start: &State, out: &mut Out) -> Outcome<()> 
             units::count(rank.samples),
             units::count(rank.filled),
             rank.bytes.map_or_else(|| "-".to_owned(), units::size),
+            rank.stored.map_or_else(|| "-".to_owned(), |bytes| format!("~{}", units::size(bytes))),
             format!("{}{}", units::count(rank.shards), if more { "+" } else { "" }),
             first.join(" "),
         ]);

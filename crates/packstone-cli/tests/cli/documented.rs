@@ -20,11 +20,23 @@ fn every_type_and_member_is_documented() {
     let cache = golden_of("datasetrt", "v3_basic_none/data/basic_none_s1");
     let view = folder.path().join("view.json");
     let view = view.to_str().unwrap();
+    let signals = folder.path().join("signals");
+    let source = golden_of("signal-dataset", "multi-shard/data");
+    packstone_testkit::copy_folder(std::path::Path::new(&source), &signals);
+    let lines = folder.path().join("labels.jsonl");
+    std::fs::write(&lines, "{}\n".repeat(5)).unwrap();
+    let [signals, lines] = [&signals, &lines].map(|path| path.to_str().unwrap());
+    let seen_as = folder.path().join("seen");
+    let seen_as = seen_as.to_str().unwrap();
+    let records = golden_of("arrayrecord", "three_none.arrayrecord");
     let plan = run(["plan", &cache, "--json"]).lines();
     let state = folder.path().join("state");
     std::fs::write(&state, plan[1].at("state").to_string()).unwrap();
     let state = state.to_str().unwrap();
-    let calls: [&[&str]; 24] = [
+    let calls: [&[&str]; 27] = [
+        &["view", signals, seen_as],
+        &["annotate", signals, lines, "--name", "labels"],
+        &["inspect", &records],
         &["formats"],
         &["inspect", "--sizes", &good],
         &["dump", "--values", &good],

@@ -42,6 +42,15 @@ fn orders_that_go_by_metadata_or_a_file_say_what_they_need() {
     for order in ["weighted", "balanced", "indices", "distinct"] {
         assert_eq!(run(["plan", &cache, "--order", order]).code, 2);
     }
+    let weighted = ["plan", &cache, "--order", "weighted", "--weights", "flag", "--draws", "500"];
+    let lines = clean(weighted.iter().chain(&["--json"])).lines();
+    assert_eq!((lines[0].number("samples"), lines[0].number("shards")), (500, 1));
+    let kinds = ["plan", &cache, "--order", "balanced", "--key", "flag", "--stop", "first"];
+    assert!(clean(kinds.iter().chain(&["--json"])).lines()[0].number("samples") > 0);
+    let wrong = run(["plan", &cache, "--order", "distinct", "--weights", "rank", "--json"]);
+    assert_eq!(wrong.line().text("code"), "loader/weight_invalid");
+    let wrong = run(["plan", &cache, "--order", "distinct", "--weights", "label", "--json"]);
+    assert_eq!(wrong.line().text("code"), "loader/column_invalid");
     let wrong = run(["plan", &cache, "--order", "weighted", "--weights", "nosuch", "--json"]);
     assert_eq!(wrong.line().text("code"), "loader/column_invalid");
     let wrong = run(["plan", &train(), "--order", "native", "--json"]);

@@ -43,7 +43,9 @@ impl Output for AlignedBuf {
     fn room(&mut self, decoded: u64, most: u64) -> Result<&mut [u8], ZipError> {
         let [filled, most] = [decoded, most].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         if filled == self.len() {
-            self.set_len(filled.saturating_mul(2).max(FIRST_ROOM).min(most))?;
+            // What came to a part already may come to all, and from then on nothing has to move.
+            let next = if filled >= most / 8 { most } else { filled.saturating_mul(2) };
+            self.set_len(next.max(FIRST_ROOM).min(most))?;
         }
         Ok(self.get_mut(filled..).unwrap_or_default())
     }
@@ -73,15 +75,6 @@ impl<E: From<ZipError>> Output for Passing<'_, E> {
     }
 }
 
-/// Whether the announced length can be that of the payload, as far as the method tells.
-pub(super) fn is_plausible(record: &Record) -> Result<(), ZipError> {
-    let (announced, most) = (record.len, record.compressed_len.saturating_mul(DEFLATE_RATIO));
-    if record.method == Method::Deflate && announced > most {
-        return Err(ZipError::Implausible { name: record.name.clone(), most, announced });
-    }
-    Ok(())
-}
-
 /// Decodes `raw` into `out`, which is empty; gives the number of bytes.
 pub(super) fn payload<O: Output>(
     record: &Record,
@@ -92,7 +85,12 @@ pub(super) fn payload<O: Output>(
         || ZipError::Damaged { name: record.name.clone(), method: record.method, decoded: 0 };
     match record.method {
         Method::Deflate => {
-            is_plausible(record)?;
+            let (announced, most) =
+                (record.len, record.compressed_len.saturating_mul(DEFLATE_RATIO));
+            if announced > most {
+                let name = record.name.clone();
+                return Err(ZipError::Implausible { name, most, announced }.into());
+            }
             let mut stream = Inflate::new(false);
             pump(record, raw, "deflate stream", true, out, |input, output| {
                 let before = (stream.total_in(), stream.total_out());

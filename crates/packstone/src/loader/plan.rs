@@ -29,6 +29,8 @@ pub struct PlanOptions {
     pub first: u64,
     /// How many positions are looked at in all to count shards.
     pub examine: u64,
+    /// Bytes that the samples of the collection take where they are stored, if known.
+    pub stored: Option<u64>,
 }
 
 impl Default for PlanOptions {
@@ -43,6 +45,7 @@ impl Default for PlanOptions {
             from: 0,
             first: 8,
             examine: 1 << 20,
+            stored: None,
         }
     }
 }
@@ -64,6 +67,8 @@ pub struct RankPlan {
     pub filled: u64,
     /// Bytes of values, where each sample has the same number.
     pub bytes: Option<u64>,
+    /// Stored bytes of as many samples of average size, where [`PlanOptions::stored`] is known: an estimate.
+    pub stored: Option<u64>,
     /// Positions that were looked at to count shards: all of them, or the first.
     pub examined: u64,
     /// Shards that these come from.
@@ -86,6 +91,7 @@ impl RankPlan {
         out.insert("samples", self.samples);
         out.insert("filled", self.filled);
         out.insert("bytes", self.bytes);
+        out.insert("stored", self.stored);
         out.insert("examined", self.examined);
         out.insert("shards", self.shards);
         out.insert("first", list(&self.first));
@@ -162,6 +168,10 @@ pub fn plan(collection: &dyn Collection, order: &dyn Order, options: &PlanOption
         plan.filled = last.map_or(0, |last| last.rows() - last.fresh());
         plan.samples = rows - plan.filled;
         plan.bytes = sample_bytes.and_then(|bytes| bytes.checked_mul(plan.samples));
+        plan.stored = options.stored.and_then(|stored| {
+            let bytes = u128::from(stored) * u128::from(plan.samples);
+            u64::try_from(bytes.checked_div(u128::from(collection.len()))?).ok()
+        });
         let positions = (0..steps)
             .filter_map(|step| share.part(step, len, from))
             .flat_map(|part| (0..part.fresh()).filter_map(move |row| part.position(row)));

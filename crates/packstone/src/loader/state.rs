@@ -32,7 +32,7 @@ const LONGEST: usize = 4096;
 const MEMBERS: [&str; 7] =
     ["format", "version", "dataset", "order", "epoch", "position", "remainder"];
 
-/// Where a loader stands, see [the module](self).
+/// Where a loader stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// What is loaded.

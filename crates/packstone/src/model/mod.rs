@@ -9,6 +9,7 @@ mod fidelity;
 mod finding;
 mod holds;
 mod outline;
+pub mod own;
 pub mod sample_table;
 mod schema;
 mod slots;

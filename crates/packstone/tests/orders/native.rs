@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packstone::Kind;
 use packstone::formats::datasetrt::parts::draws::{Population, Weights};
 use packstone::formats::datasetrt::parts::sampler::{self, Sampler};
-use packstone::loader::native;
+use packstone::loader::{Fingerprint, native};
 use packstone_testkit::golden_folder;
 
 use crate::fake::sized;
@@ -48,6 +48,29 @@ fn ten_rows_are_drawn_as_the_original_draws_them() {
     let drawn = packstone::loader::Order::epoch(&order, 1).unwrap();
     let found: Vec<u64> = (0..10).map(|position| drawn.at(position).unwrap()).collect();
     assert_eq!(found, [0, 6, 5, 0, 9, 8, 3, 8, 6, 7]);
+}
+
+#[test]
+fn datasets_of_every_format_have_fingerprints_that_repeat() {
+    let mut digests = Vec::new();
+    for (format, path) in [
+        ("sedpack", "fb_lz4/data"),
+        ("sedpack", "fb_gzip/data"),
+        ("tensordict", "everything/data"),
+        ("datasetrt", "v3_basic_none/data/basic_none_s1"),
+        ("signal-dataset", "multi-shard/data"),
+    ] {
+        let of = || {
+            let dataset = packstone::open(golden_folder(format).join(path)).unwrap();
+            let collection = dataset.collection(&dataset.collections()[0]).unwrap();
+            Fingerprint::of(dataset.as_ref(), collection.as_ref()).unwrap()
+        };
+        assert_eq!(of(), of(), "{path}");
+        digests.push(of().digest);
+    }
+    digests.sort();
+    digests.dedup();
+    assert_eq!(digests.len(), 5);
 }
 
 #[test]

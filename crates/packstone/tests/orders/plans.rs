@@ -21,6 +21,7 @@ fn every_rank_is_told_what_it_reads() {
     let collection = sized(&[10, 0, 10, 5]);
     let mut options = options(2, 4);
     options.workers = 3;
+    options.stored = Some(2_500);
     let found = plan(&collection, &Sequential::new(25), &options).unwrap();
     assert_eq!((found.len, found.steps, found.dropped, found.shards), (25, 4, 0, 4));
     let [first, second] = &found.ranks[..] else { panic!("{found:?}") };
@@ -28,6 +29,7 @@ fn every_rank_is_told_what_it_reads() {
     assert_eq!((second.samples, second.filled, second.steps), (12, 4, 4));
     assert_eq!(first.first, [0, 1, 2, 3, 8, 9, 10, 11]);
     assert_eq!((first.bytes, first.shards, second.shards), (Some(13 * 12), 3, 3));
+    assert_eq!((first.stored, second.stored), (Some(1_300), Some(1_200)));
     assert_eq!(first.worker_steps, [2, 1, 1]);
     options.remainder = Remainder::Drop;
     let found = plan(&collection, &Sequential::new(25), &options).unwrap();

@@ -212,6 +212,58 @@ fn fingerprints_tell_datasets_apart() {
     assert_eq!(digests.len(), count);
 }
 
+/// A trillion shards, which nobody could walk.
+struct Endless(crate::fake::Fake);
+
+impl packstone::format::Collection for Endless {
+    fn name(&self) -> &str {
+        "endless"
+    }
+
+    fn len(&self) -> u64 {
+        1 << 60
+    }
+
+    fn shard_count(&self) -> u64 {
+        1 << 40
+    }
+
+    fn schema(&self) -> &Arc<packstone::model::Schema> {
+        &self.0.schema
+    }
+
+    fn shards(
+        &self,
+        from: u64,
+    ) -> Box<dyn Iterator<Item = packstone::Result<packstone::format::ShardRef>> + Send> {
+        let shard = self.0.shards(0).next().unwrap().unwrap();
+        Box::new((from >> 20..1 << 40).map(move |number| {
+            let (first, rows) = (number << 20, 1 << 20);
+            Ok(packstone::format::ShardRef { number, first, rows, ..shard.clone() })
+        }))
+    }
+
+    fn read(
+        &self,
+        _: &packstone::format::ShardRef,
+        _: Option<&[usize]>,
+        _: &mut packstone::format::ReadContext,
+    ) -> packstone::Result<packstone::model::Batch> {
+        unreachable!("a fingerprint reads no sample")
+    }
+}
+
+#[test]
+fn fingerprints_walk_no_list() {
+    let endless = Endless(sized(&[1]));
+    let fingerprint = Fingerprint::of(&dataset("sds"), &endless).unwrap();
+    assert_eq!((fingerprint.samples, fingerprint.collection.as_str()), (1 << 60, "endless"));
+    let order = Shuffled::new(1 << 60, 3).unwrap();
+    let state = State::new(fingerprint.clone(), &order, Remainder::Pad).skip(u64::MAX).unwrap();
+    assert_eq!((state.epoch, state.position), (15, (1 << 60) - 1));
+    state.check(&fingerprint, &order).unwrap();
+}
+
 #[test]
 fn fingerprints_tell_selections_apart() {
     let collection: Arc<dyn packstone::format::Collection> = Arc::new(sized(&[10; 7]));

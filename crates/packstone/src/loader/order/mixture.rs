@@ -56,7 +56,7 @@ pub struct Source {
     pub ratio: u64,
 }
 
-/// Several orders by ratio, see [the module](self).
+/// Several orders by ratio.
 #[derive(Clone, Debug)]
 pub struct Mixture {
     sources: Arc<[Source]>,

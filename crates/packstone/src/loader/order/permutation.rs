@@ -25,7 +25,7 @@ use crate::random::{nth, upper};
 /// The longest permutation: products of coordinates stay below 2⁶⁴.
 const LONGEST: u64 = 1 << 63;
 
-/// A bijection of the numbers below its length, see [the module](self).
+/// A bijection of the numbers below its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permutation {
     len: u64,

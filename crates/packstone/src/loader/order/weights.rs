@@ -21,7 +21,7 @@ const MOST: u128 = 1 << 62;
 /// Rows of one entry of the guide, nearly.
 const GUIDED: u64 = 8;
 
-/// Weights of rows, see [the module](self).
+/// Weights of rows.
 #[derive(Debug)]
 pub struct Weights {
     sums: Vec<u64>,

@@ -1,10 +1,10 @@
-//! An open cache: its manifest, its index as a map, the run boundaries, and on demand its table and shards.
+//! An open cache: its manifest, its index as a map, and on demand the run boundaries, its table and shards.
 //!
 //! Opening checks all that needs no payload, in the order of the original: manifest, length of every shard, shape of the
 //! index, presence of the table, number of the shard in every row. No descriptor stays open.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use packstone_container::Limits;
@@ -18,7 +18,7 @@ use super::super::layout::{INDEX, MANIFEST, METADATA};
 use super::super::options::OpenOptions;
 use super::super::schema::{ColumnSpec, arrow_error, check_table};
 use super::descriptor::Descriptor;
-use super::index::{Index, Row};
+use super::index::{Index, Row, stray};
 use super::maps::{Maps, Stay};
 use super::record::{self, Record, Spelling};
 use super::runs::Runs;
@@ -52,7 +52,8 @@ pub struct Cache {
     /// Their fields.
     pub schema: Arc<Schema>,
     index: Index,
-    runs: Runs,
+    /// Known once somebody reads in order.
+    runs: OnceLock<Runs>,
     pub(super) spelling: Spelling,
     table: Mutex<Option<Arc<ArrowFile>>>,
     maps: Arc<Maps>,
@@ -92,10 +93,13 @@ impl Cache {
             check_shard_length(&site, shard)?;
         }
         let place = site.place(INDEX);
-        let bytes = site.read(&site.path(INDEX)?, &place)?;
-        let index = Index::new(bytes, contents.samples, &place)?;
+        let file = site.open(&site.path(INDEX)?, &place)?;
+        let index = Index::new(file.read_all()?, contents.samples, &place)?;
         site.len(&site.path(METADATA)?, &site.place(METADATA))?;
-        let runs = runs(&index, &contents.shards, &place)?;
+        let known = contents.shards.len();
+        if let Some((sample, shard)) = stray(file.as_ref(), known as u64)? {
+            return Err(out_of_range(known, shard, &place.record(sample)));
+        }
         static CACHES: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             cache_id: manifest.cache_id(position),
@@ -103,7 +107,7 @@ impl Cache {
             schema: Arc::new(descriptor.schema()),
             descriptor,
             index,
-            runs,
+            runs: OnceLock::new(),
             spelling: Spelling::new(&contents.columns, false),
             table: Mutex::new(None),
             maps,
@@ -153,9 +157,17 @@ impl Cache {
         &self.index
     }
 
-    /// The runs in which samples are read.
-    pub fn runs(&self) -> &Runs {
-        &self.runs
+    /// The runs in which samples are read in order; the whole index is gone through when they are first asked for.
+    ///
+    /// # Errors
+    /// `index_shard_out_of_range`.
+    pub fn runs(&self) -> Result<&Runs> {
+        if let Some(runs) = self.runs.get() {
+            return Ok(runs);
+        }
+        let shards = &self.manifest.contents().shards;
+        let runs = runs(&self.index, shards, &self.site.place(INDEX))?;
+        Ok(self.runs.get_or_init(|| runs))
     }
 
     /// What the manifest says about a shard.
@@ -377,10 +389,11 @@ fn runs(index: &Index, shards: &[ShardEntry], place: &Place) -> Result<Runs> {
         let stored = u64::try_from(share).unwrap_or(u64::MAX);
         Some(stored.clamp(*LZ4_STORED.start(), *LZ4_STORED.end()))
     };
-    Runs::of(index.iter(), bytes).map_err(|(sample, found)| {
-        let known = shards.len();
-        let message = format!("expected one of {known} shards, found number {found}");
-        let place = place.clone().record(sample);
-        Error::new(Kind::Corrupt, codes::INDEX_SHARD_OUT_OF_RANGE, place, message)
-    })
+    Runs::of(index.iter(), bytes)
+        .map_err(|(sample, found)| out_of_range(shards.len(), found, &place.clone().record(sample)))
+}
+
+fn out_of_range(known: usize, found: u64, place: &Place) -> Error {
+    let message = format!("expected one of {known} shards, found number {found}");
+    Error::new(Kind::Corrupt, codes::INDEX_SHARD_OUT_OF_RANGE, place.clone(), message)
 }

@@ -3,11 +3,14 @@
 //! The file stays a map; a row is decoded when it is asked for. The specification calls the third number the length of
 //! the payload, but what every cache stores is that of the whole record.
 
+use std::ops::Range;
+
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
 use super::super::layout::INDEX_ROW;
 use crate::error::{Error, Place, Result};
+use crate::exec::{default_threads, map};
 
 /// Where a record lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +49,45 @@ impl Row {
     pub fn end(self) -> Option<u64> {
         self.offset.checked_add(self.len)
     }
+}
+
+/// Rows that are looked at in one go.
+const CHUNK: u64 = 8192;
+/// So many rows are worth a thread.
+const MANY: u64 = 16 * CHUNK;
+
+/// The first row of an index that names a shard at or past `shards`, with that shard.
+///
+/// All rows are read, past any map, so that none of them takes memory afterwards.
+///
+/// # Errors
+/// I/O faults.
+pub fn stray(file: &dyn packstone_io::ReadAt, shards: u64) -> Result<Option<(u64, u64)>> {
+    let rows = file.len() / INDEX_ROW as u64;
+    let starts: Vec<u64> = (0..rows.div_ceil(CHUNK)).map(|chunk| chunk * CHUNK).collect();
+    let threads = default_threads().min(usize::try_from(rows / MANY).unwrap_or(1)).max(1);
+    let look = |start: &u64| stray_in(file, *start..start.saturating_add(CHUNK).min(rows), shards);
+    let found = map(&starts, threads, |part| part.iter().find_map(|start| look(start).transpose()));
+    found?.into_iter().flatten().next().transpose()
+}
+
+fn stray_in(
+    file: &dyn packstone_io::ReadAt,
+    rows: Range<u64>,
+    shards: u64,
+) -> Result<Option<(u64, u64)>> {
+    let width = INDEX_ROW as u64;
+    let bytes =
+        file.read_ranges(&[rows.start * width..rows.end * width])?.pop().unwrap_or_default();
+    let (table, _) = bytes.as_chunks::<INDEX_ROW>();
+    let shard = |[a, b, c, d, e, f, g, h, ..]: &[u8; INDEX_ROW]| {
+        u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])
+    };
+    // One comparison for all rows; which one it is, is asked only where there is one.
+    if table.iter().map(shard).fold(0, u64::max) < shards || table.is_empty() {
+        return Ok(None);
+    }
+    Ok((rows.start..).zip(table.iter().map(shard)).find(|(_, found)| *found >= shards))
 }
 
 /// The index of a cache over its bytes.
@@ -97,6 +139,35 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Bytes(Buf);
+
+    impl packstone_io::ReadAt for Bytes {
+        fn len(&self) -> u64 {
+            self.0.len()
+        }
+
+        fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Buf>, packstone_io::IoError> {
+            let at = |n: u64| usize::try_from(n).unwrap();
+            Ok(ranges.iter().map(|r| self.0.slice(at(r.start)..at(r.end)).unwrap()).collect())
+        }
+    }
+
+    #[test]
+    fn the_first_stray_row_is_found_wherever_it_stands() {
+        for rows in [1, 2, CHUNK, CHUNK + 1, 2 * MANY + 3] {
+            for stray_at in [0, 1, CHUNK - 1, CHUNK, MANY, rows - 1] {
+                let row =
+                    |n| Row { shard: if n < stray_at { n % 3 } else { 3 }, offset: 9, len: 9 };
+                let bytes: Vec<u8> = (0..rows).flat_map(|n| row(n).to_bytes()).collect();
+                let file = Bytes(Buf::from(bytes));
+                let want = (stray_at < rows).then_some((stray_at, 3));
+                assert_eq!(stray(&file, 3).unwrap(), want, "{stray_at} of {rows}");
+                assert_eq!(stray(&file, 4).unwrap(), None);
+            }
+        }
+        assert_eq!(stray(&Bytes(Buf::default()), 0).unwrap(), None);
+    }
 
     #[test]
     fn rows_are_three_little_endian_numbers() {

@@ -1,7 +1,7 @@
 //! Several caches as one sequence of samples.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use packstone_container::json::Object;
 use packstone_io::Kind;
@@ -38,9 +38,10 @@ struct Inner {
     caches: Vec<Arc<Cache>>,
     /// Places of the caches by id.
     ids: HashMap<u64, usize>,
-    /// How many samples and runs there are before each cache, and in all.
+    /// How many samples there are before each cache, and in all.
     samples: Vec<u64>,
-    runs: Vec<u64>,
+    /// The same of runs, known once somebody reads in order.
+    runs: OnceLock<Vec<u64>>,
 }
 
 impl Joint {
@@ -50,13 +51,10 @@ impl Joint {
     /// `duplicate_cache_id`, `schema_differs`, `no_samples`.
     pub fn new(name: String, caches: Vec<Arc<Cache>>) -> Result<Self> {
         check_together(&caches)?;
-        let (mut samples, mut runs) = (vec![0u64], vec![0u64]);
-        let (mut all, mut all_runs) = (0u64, 0u64);
+        let (mut samples, mut all) = (vec![0u64], 0u64);
         for cache in &caches {
             all = all.saturating_add(cache.samples());
-            all_runs += cache.runs().len() as u64;
             samples.push(all);
-            runs.push(all_runs);
         }
         if all == 0 {
             let message = "expected at least one sample, found none";
@@ -65,7 +63,7 @@ impl Joint {
         }
         let ids = caches.iter().enumerate().map(|(at, cache)| (cache.cache_id, at)).collect();
         let schema = caches.first().map_or_else(payload_schema, |cache| Arc::clone(&cache.schema));
-        Ok(Self(Arc::new(Inner { name, schema, caches, ids, samples, runs })))
+        Ok(Self(Arc::new(Inner { name, schema, caches, ids, samples, runs: OnceLock::new() })))
     }
 
     /// The caches in order.
@@ -124,12 +122,35 @@ impl Joint {
         cache.read(&[sample], None, Stay::Kept, context)
     }
 
+    /// How many runs there are before each cache, and in all.
+    fn runs(&self) -> Result<&[u64]> {
+        if let Some(runs) = self.0.runs.get() {
+            return Ok(runs);
+        }
+        let (mut runs, mut all) = (vec![0], 0);
+        for cache in &self.0.caches {
+            all += cache.runs()?.len() as u64;
+            runs.push(all);
+        }
+        Ok(self.0.runs.get_or_init(|| runs))
+    }
+
+    /// The number of the run that holds the sample at a position, and how many runs there are.
+    fn runs_from(&self, position: u64) -> Result<(u64, u64)> {
+        let runs = self.runs()?;
+        let all = runs.last().copied().unwrap_or(0);
+        let Some((at, cache, sample)) = self.find(position) else { return Ok((all, all)) };
+        let before = runs.get(at).copied().unwrap_or(0);
+        Ok((before + cache.runs()?.holding(sample) as u64, all))
+    }
+
     /// The run of this number among those of all caches.
     fn run(&self, number: u64) -> Option<ShardRef> {
-        let cache_at = self.0.runs.partition_point(|before| *before <= number).checked_sub(1)?;
+        let runs = self.runs().ok()?;
+        let cache_at = runs.partition_point(|before| *before <= number).checked_sub(1)?;
         let cache = self.0.caches.get(cache_at)?;
-        let within = usize::try_from(number - self.0.runs.get(cache_at)?).ok()?;
-        let samples = cache.runs().run(within)?;
+        let within = usize::try_from(number - runs.get(cache_at)?).ok()?;
+        let samples = cache.runs().ok()?.run(within)?;
         let entry = cache.shard_entry(cache.index().row(samples.start)?.shard)?;
         Some(ShardRef {
             number,
@@ -273,7 +294,12 @@ impl Collection for Joint {
     }
 
     fn shard_count(&self) -> u64 {
-        self.0.runs.last().copied().unwrap_or(0)
+        let stored = |cache: &Arc<Cache>| cache.manifest.contents().shards.len() as u64;
+        match self.runs() {
+            Ok(runs) => runs.last().copied().unwrap_or(0),
+            // Who goes through them is told what is wrong.
+            Err(_) => self.0.caches.iter().map(stored).sum(),
+        }
     }
 
     fn schema(&self) -> &Arc<Schema> {
@@ -281,12 +307,12 @@ impl Collection for Joint {
     }
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
-        let first = self.find(from).map_or(self.shard_count(), |(at, cache, sample)| {
-            let before = self.0.runs.get(at).copied().unwrap_or(0);
-            before + cache.runs().holding(sample) as u64
-        });
+        let (first, end) = match self.runs_from(from) {
+            Ok(runs) => runs,
+            Err(error) => return Box::new(std::iter::once(Err(error))),
+        };
         let joint = self.clone();
-        Box::new((first..self.shard_count()).filter_map(move |number| joint.run(number).map(Ok)))
+        Box::new((first..end).filter_map(move |number| joint.run(number).map(Ok)))
     }
 
     fn read(

@@ -12,6 +12,7 @@ use super::super::layout::{METADATA, RESERVED};
 use super::super::options::WriterOptions;
 use super::super::schema::{ValueKind, arrow_error};
 use super::cache::Cache;
+use super::descriptor::FieldPlace;
 use super::float;
 use crate::error::Result;
 use crate::model::Unreadable;
@@ -50,7 +51,12 @@ pub fn unreadable<'c>(
         let Run { cache, samples, first } = run?;
         for (at, column) in cache.columns().iter().enumerate() {
             let name = &column.name;
-            if !cache.descriptor.is_metadata(name) {
+            let is_field = || {
+                let place = FieldPlace::Column(name.clone());
+                let stored = cache.descriptor.fields.iter().find(|stored| stored.place == place);
+                stored.is_some_and(|s| options.columns.contains(&s.field.key.to_string()))
+            };
+            if !cache.descriptor.is_metadata(name) && !is_field() {
                 continue;
             }
             let kept = options.reserved_prefix.as_deref() == Some("");

@@ -179,7 +179,7 @@ impl SelectedCollection {
         for (first, count) in view.runs() {
             let position = joint.position(first.cache_id, first.sample_id)?;
             let Some((place, cache, _)) = joint.find(position) else { continue };
-            cutter.add(place, cache, first.sample_id, count);
+            cutter.add(place, cache, first.sample_id, count)?;
             if cutter.starts.len() > SHARDS {
                 let message = format!("expected a selection of at most {SHARDS} runs, found more");
                 let code = codes::VIEW_INVALID;
@@ -253,10 +253,11 @@ struct Cutter {
 }
 
 impl Cutter {
-    fn add(&mut self, place: usize, cache: &Cache, mut sample: u64, mut left: u64) {
+    fn add(&mut self, place: usize, cache: &Cache, mut sample: u64, mut left: u64) -> Result<()> {
+        let runs = cache.runs()?;
         while left > 0 && self.starts.len() <= SHARDS {
-            let number = cache.runs().holding(sample);
-            let end = cache.runs().run(number).map_or(u64::MAX, |run| run.end);
+            let number = runs.holding(sample);
+            let end = runs.run(number).map_or(u64::MAX, |run| run.end);
             let part = left.min(end.saturating_sub(sample)).max(1);
             let last = sample.saturating_add(part - 1);
             let ends = cache.index().row(sample).zip(cache.index().row(last));
@@ -278,6 +279,7 @@ impl Cutter {
             self.rows = self.rows.saturating_add(part);
             (sample, left) = (sample.saturating_add(part), left - part);
         }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packstone_io::{Buf, IoError, Kind, RelPath, Root};
+use packstone_io::{Buf, IoError, Kind, ReadAt, RelPath, Root};
 
 use super::super::codes;
 use super::super::layout::SHARDS;
@@ -87,6 +87,14 @@ impl Site {
     /// `file_missing`; `path_escape` where a link leads out; I/O faults.
     pub fn read(&self, path: &RelPath, place: &Place) -> Result<Buf> {
         self.root.read(path).map_err(|error| file_error(error, place))
+    }
+
+    /// A file, for reading parts of it.
+    ///
+    /// # Errors
+    /// As for [`Site::read`].
+    pub fn open(&self, path: &RelPath, place: &Place) -> Result<Arc<dyn ReadAt>> {
+        self.root.open(path).map_err(|error| file_error(error, place))
     }
 
     /// The length of a file.
