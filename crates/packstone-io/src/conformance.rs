@@ -200,7 +200,12 @@ mod tests {
         let path = RelPath::new("big").unwrap();
         let mapped = LocalRoot::open(temp.path()).unwrap();
         assert_eq!(&mapped.read(&path).unwrap()[..], bytes);
-        assert_eq!(&mapped.with_mapping(false).read(&path).unwrap()[..], bytes);
+        let at_hand = |root: &LocalRoot| root.open(&path).unwrap().at_hand().unwrap();
+        assert_eq!(&at_hand(&mapped).unwrap()[..], bytes);
+        let unmapped = mapped.with_mapping(false);
+        assert_eq!(&unmapped.read(&path).unwrap()[..], bytes);
+        // What is neither mapped nor small is left where it is.
+        assert_eq!(at_hand(&unmapped).is_some(), bytes.len() < 256 << 10);
     }
 
     #[test]

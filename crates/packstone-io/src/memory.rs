@@ -81,6 +81,10 @@ impl ReadAt for Buf {
         let outside = || IoError::new(Kind::Corrupt, "read", "memory", "range outside the file");
         ranges.iter().map(|r| cut(r).ok_or_else(outside)).collect()
     }
+
+    fn at_hand(&self) -> Result<Option<Buf>, IoError> {
+        Ok(Some(self.clone()))
+    }
 }
 
 impl Root for MemoryRoot {

@@ -40,8 +40,9 @@ pub struct Span<'r> {
 }
 
 impl Reader {
-    /// Opens a file that is read in ranges: its end now, in one request of [`ReaderOptions::footer_prefetch_bytes`]
-    /// and another one only where the footer is longer; chunks as they are needed.
+    /// Opens a file. One whose bytes are not [at hand](ReadAt::at_hand) is read in ranges: its end now, in one request of
+    /// [`ReaderOptions::footer_prefetch_bytes`] and another one only where the footer is longer; chunks as they are
+    /// needed.
     ///
     /// # Errors
     /// [`ArrayRecordError`](Error) where the end of the file is damaged or contradicts itself.
@@ -50,7 +51,11 @@ impl Reader {
         options: &ReaderOptions,
         limits: Limits,
     ) -> Result<Self, Error> {
-        Self::of(Source::Ranges(file), options, limits)
+        let source = match file.at_hand()? {
+            Some(bytes) => Source::Whole(bytes),
+            None => Source::Ranges(file),
+        };
+        Self::of(source, options, limits)
     }
 
     /// Opens a file whose bytes are at hand: a map, or the content of a file in memory. Uncompressed records are slices

@@ -292,6 +292,32 @@ fn records() -> impl Strategy<Value = Vec<Vec<u8>>> {
     proptest::collection::vec(record, 0..30)
 }
 
+#[test]
+fn chunks_made_elsewhere_give_the_same_file() {
+    let records: Vec<Vec<u8>> = (0..10u8).map(|n| vec![n; usize::from(n) * 9000]).collect();
+    for text in ["group_size:1", "group_size:3,uncompressed,pad_to_block_boundary:true"] {
+        let options: WriterOptions = text.parse().unwrap();
+        let mut whole = Writer::new(Vec::new(), &options).unwrap();
+        records.iter().for_each(|record| whole.write(record).unwrap());
+        let (mut placed, mut encoder) =
+            (Writer::new(Vec::new(), &options).unwrap(), Encoder::new(&options).unwrap());
+        for group in records.chunks(usize::try_from(options.group_size).unwrap()) {
+            let mut chunk = EncodedChunk::default();
+            let group: Vec<&[u8]> = group.iter().map(Vec::as_slice).collect();
+            encoder.encode(&group, &mut chunk).unwrap();
+            placed.place(&chunk).unwrap();
+        }
+        assert_eq!(placed.records(), 10);
+        assert_eq!(placed.finish().unwrap().out, whole.finish().unwrap().out, "{text}");
+    }
+    let options: WriterOptions = "group_size:3".parse().unwrap();
+    let mut open = Writer::new(Vec::new(), &options).unwrap();
+    open.write(b"one").unwrap();
+    let mut chunk = EncodedChunk::default();
+    Encoder::new(&options).unwrap().encode(&[b"a", b"b", b"c"], &mut chunk).unwrap();
+    assert!(matches!(open.place(&chunk), Err(WriteError::Group { expected: 3, found: 1 })));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 

@@ -233,11 +233,10 @@ impl Store {
         while next < ordinals.end {
             let found = self.index.locate(next)?;
             let entry = found.entry()?;
-            let first = next.saturating_sub(entry.first_ordinal);
-            let last = ordinals.end.saturating_sub(entry.first_ordinal).min(entry.record_count);
-            let last = last.min(first.saturating_add(AT_ONCE));
+            let until = ordinals.end.min(next.saturating_add(AT_ONCE));
+            let last = found.shared_end(|entry| &entry.metadata, until);
             let shard = self.shards.open(&entry.metadata)?;
-            let indices = (first..last).map(|at| entry.index(at).unwrap_or(u64::MAX));
+            let indices = (next..last).map(|at| found.index(at).unwrap_or(u64::MAX));
             let indices: Vec<u64> = indices.collect();
             let records = self.shards.decoding(|decoder| shard.records(&indices, decoder))?;
             let called = entry.metadata.path.to_string();
@@ -246,7 +245,7 @@ impl Store {
                 let row = Row::parse(bytes, &self.policy, &mut notes);
                 rows.push(row.map_err(|error| within(error, &called, Some(*index)))?);
             }
-            next = entry.first_ordinal.saturating_add(last);
+            next = last;
         }
         Ok(rows)
     }

@@ -9,6 +9,7 @@ pub mod carrier;
 pub mod catalog;
 pub mod checks;
 pub mod collection;
+pub mod encode;
 pub mod index;
 pub mod lines;
 pub mod manifest;
