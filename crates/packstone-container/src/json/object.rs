@@ -26,6 +26,11 @@ impl Object {
         Self::default()
     }
 
+    /// An object of members that the caller knows to have different names.
+    pub(super) fn of_distinct(members: impl Iterator<Item = (Key, Value)>) -> Self {
+        Self { members: members.collect() }
+    }
+
     /// Number of members.
     #[must_use]
     pub fn len(&self) -> usize {
