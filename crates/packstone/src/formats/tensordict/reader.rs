@@ -22,12 +22,12 @@ use super::options::{SaveOptions, TreeOptions};
 use super::parts::archive::ArchiveStore;
 use super::parts::extension::Extension;
 use super::parts::field::{FieldReader, Rows};
-use super::parts::flat::flatten;
 use super::parts::folder::FolderStore;
 use super::parts::leaves::{Entry, leaves};
 use super::parts::line::line;
 use super::parts::node::{Fault, Node};
 use super::parts::outline::outline;
+use super::parts::readers::readers;
 use super::parts::store::Store;
 use super::parts::transfer;
 use super::parts::tree::Tree;
@@ -285,18 +285,13 @@ impl Rowwise {
         declared: Option<&[Field]>,
         limits: Limits,
     ) -> Result<Self> {
-        let batch = node.batch_size();
-        let seen = flatten(node).into_iter();
-        let fields: Vec<FieldReader> =
-            seen.map(|(path, seen)| FieldReader::new(path, seen, batch, &limits)).collect();
-        let fields = match declared {
-            Some(declared) => as_declared(fields, declared),
-            None => fields,
+        let found = readers(node, &limits)?;
+        let (schema, fields): (Vec<Field>, Vec<FieldReader>) = match declared {
+            Some(declared) => as_declared(found.collect(), declared).into_iter().unzip(),
+            None => found.unzip(),
         };
-        let schema =
-            Schema::new(fields.iter().map(|reader| reader.field.clone()).collect::<Vec<Field>>());
         let row = fields.iter().fold(0u64, |n, reader| n.saturating_add(reader.row_bytes()));
-        let len = batch.first().copied().unwrap_or(1);
+        let len = node.batch_size().first().copied().unwrap_or(1);
         // Nothing on the disk stands behind rows without bytes: a number alone must not keep anybody busy.
         let stored = fields.iter().any(|reader| reader.stored_row_bytes() > 0);
         let most = limits.entries.min(BARE_ROWS);
@@ -312,7 +307,8 @@ impl Rowwise {
         }
         let per_shard = (SHARD_BYTES / row.max(1)).clamp(1, SHARD_ROWS);
         let (name, file) = (name.to_owned(), file.clone());
-        Ok(Self { name, file, len, per_shard, schema: Arc::new(schema), fields })
+        let schema = Arc::new(Schema::new(schema));
+        Ok(Self { name, file, len, per_shard, schema, fields })
     }
 
     /// A run of no rows yet.
@@ -333,21 +329,31 @@ impl Rowwise {
             Some(fields) => Arc::new(self.schema.project(fields)),
             None => Arc::clone(&self.schema),
         };
-        let columns = positions.iter().filter_map(|position| self.fields.get(*position));
-        let columns = columns.map(|field| field.read(rows, &context.limits, context.verify));
+        let column = |position: &usize| {
+            let (field, reader) =
+                self.schema.fields.get(*position).zip(self.fields.get(*position))?;
+            Some(reader.read(field, rows, &context.limits, context.verify))
+        };
+        let columns = positions.iter().filter_map(column);
         Batch::new(schema, rows.len(), columns.collect::<Result<_>>()?)
     }
 }
 
 /// The fields as packstone's writer declared them, where the tree still is what it wrote; else as they are.
-fn as_declared(mut found: Vec<FieldReader>, declared: &[Field]) -> Vec<FieldReader> {
-    let fits = |field: &Field| found.iter().any(|reader| reader.fits(field));
+fn as_declared(
+    mut found: Vec<(Field, FieldReader)>,
+    declared: &[Field],
+) -> Vec<(Field, FieldReader)> {
+    let is_of = |field: &Field, (own, reader): &(Field, FieldReader)| reader.fits(own, field);
+    let fits = |field: &Field| found.iter().any(|found| is_of(field, found));
     if found.len() != declared.len() || !declared.iter().all(fits) {
         return found;
     }
-    let place = |reader: &FieldReader| declared.iter().position(|field| reader.fits(field));
-    found.sort_by_key(place);
-    found.iter_mut().zip(declared).for_each(|(reader, field)| reader.declare(field));
+    found.sort_by_key(|found| declared.iter().position(|field| is_of(field, found)));
+    for ((own, reader), field) in found.iter_mut().zip(declared) {
+        reader.declare(field);
+        own.clone_from(field);
+    }
     found
 }
 

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use packstone_io::{AlignedBuf, Buf, EntryKind, Kind, RelPath, Root};
+use packstone_io::{AlignedBuf, Buf, Entry, EntryKind, Kind, RelPath, Root};
 
 use super::super::codes;
 use super::node::Source;
-use super::store::{Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, join};
+use super::store::{Folder, Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, join};
 use crate::error::{Error, Place, Result};
 
 /// Files from this size on come as maps.
@@ -51,38 +51,16 @@ fn checked(path: &str) -> Result<RelPath> {
 }
 
 impl Store for FolderStore {
-    fn list(&self, folder: &str) -> Result<Vec<Item>> {
-        let entries = self.shared.root.list(&checked(folder)?)?;
+    fn folder(&self, path: &str) -> Result<Arc<dyn Folder>> {
+        let entries = self.shared.root.list(&checked(path)?)?;
         let kind = |kind| match kind {
             EntryKind::File => ItemKind::File,
             EntryKind::Folder => ItemKind::Folder,
             EntryKind::Other => ItemKind::Link,
         };
-        let item = |e: packstone_io::Entry| Item {
-            name: e.name,
-            kind: kind(e.kind),
-            len: e.len,
-            number: 0,
-        };
-        Ok(entries.into_iter().map(item).collect())
-    }
-
-    fn read(&self, folder: &str, item: &Item) -> Result<Buf> {
-        Ok(self.shared.root.read(&checked(&join(folder, &item.name))?)?)
-    }
-
-    fn file(&self, folder: &Arc<str>, item: &Item, _align: usize) -> Arc<dyn Source> {
-        if item.len >= MAPPED {
-            self.shared.large.fetch_add(1, Ordering::Relaxed);
-        }
-        // Maps and buffers start at multiples of more than any element takes.
-        Arc::new(FolderFile {
-            shared: Arc::clone(&self.shared),
-            folder: Arc::clone(folder),
-            name: item.name.as_str().into(),
-            len: item.len,
-            slot: Arc::default(),
-        })
+        let item = |e: Entry| Item { name: e.name, kind: kind(e.kind), len: e.len, number: 0 };
+        let items = entries.into_iter().map(item).collect();
+        Ok(Arc::new(Listed { shared: Arc::clone(&self.shared), path: path.into(), items }))
     }
 
     fn is_cycle(&self, folder: &str, name: &str) -> bool {
@@ -102,39 +80,68 @@ impl Store for FolderStore {
     }
 }
 
-struct FolderFile {
+/// A folder as it was listed.
+struct Listed {
     shared: Arc<Shared>,
-    folder: Arc<str>,
-    name: Box<str>,
-    len: u64,
-    slot: Arc<Slot>,
+    path: Box<str>,
+    items: Vec<Item>,
+}
+
+impl Folder for Listed {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    fn read(&self, item: &Item) -> Result<Buf> {
+        Ok(self.shared.root.read(&checked(&join(&self.path, &item.name))?)?)
+    }
+
+    /// Maps and buffers start at multiples of more than any element takes.
+    fn file(self: Arc<Self>, at: usize, _align: usize) -> Arc<dyn Source> {
+        let file = FolderFile { folder: self, at, slot: Slot::default() };
+        if file.len() >= MAPPED {
+            file.folder.shared.large.fetch_add(1, Ordering::Relaxed);
+        }
+        Arc::new(file)
+    }
+}
+
+struct FolderFile {
+    folder: Arc<Listed>,
+    at: usize,
+    slot: Slot,
 }
 
 impl std::fmt::Debug for FolderFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} bytes)", self.path(), self.len)
+        write!(f, "{} ({} bytes)", self.path(), self.len())
     }
 }
 
 impl Source for FolderFile {
     fn path(&self) -> String {
-        join(&self.folder, &self.name)
+        let name = self.folder.items.get(self.at).map(|item| item.name.as_str());
+        join(&self.folder.path, name.unwrap_or_default())
     }
 
     fn len(&self) -> u64 {
-        self.len
+        self.folder.items.get(self.at).map_or(0, |item| item.len)
     }
 
     fn is_fleeting(&self) -> bool {
-        self.len >= MAPPED && self.shared.large.load(Ordering::Relaxed) > CROWD
+        self.len() >= MAPPED && self.folder.shared.large.load(Ordering::Relaxed) > CROWD
     }
 
     fn open(&self) -> Result<Buf> {
-        let read = || Ok::<_, Error>(self.shared.root.read(&checked(&self.path())?)?);
+        let read = || Ok::<_, Error>(self.folder.shared.root.read(&checked(&self.path())?)?);
         if self.is_fleeting() {
             return read();
         }
-        self.slot.get_or_load(&self.shared.shelf, || {
+        self.slot.get_or_load(&self.folder.shared.shelf, || {
             let bytes = read()?;
             let len = bytes.as_ref().len();
             if len as u64 >= MAPPED {
@@ -149,11 +156,11 @@ impl Source for FolderFile {
 
     /// There is no checksum; that the file can be opened and is as long as it was listed is what can be known.
     fn verify(&self) -> Result<()> {
-        let found = self.shared.root.len(&checked(&self.path())?)?;
-        if found == self.len {
+        let found = self.folder.shared.root.len(&checked(&self.path())?)?;
+        if found == self.len() {
             return Ok(());
         }
-        let message = format!("expected {} bytes as listed, found {found}", self.len);
+        let message = format!("expected {} bytes as listed, found {found}", self.len());
         Err(Error::new(Kind::Conflict, codes::TRUNCATED_LEAF, Place::file(self.path()), message))
     }
 }

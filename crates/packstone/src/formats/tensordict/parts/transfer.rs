@@ -78,15 +78,12 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn folder(&mut self, folder: &str) -> Result<()> {
-        let shared: Arc<str> = folder.into();
-        let mut items = self.store.list(folder)?;
+        let folder = self.store.folder(folder)?;
+        let mut items: Vec<(usize, &Item)> = folder.items().iter().enumerate().collect();
         // The document comes after everything that it names.
-        items.sort_by(|a, b| {
-            let last = |item: &Item| item.name == META && item.kind == ItemKind::File;
-            (last(a), &a.name).cmp(&(last(b), &b.name))
-        });
-        for item in items {
-            let path = join(folder, &item.name);
+        items.sort_by_key(|(_, item)| item.name == META && item.kind == ItemKind::File);
+        for (at, item) in items {
+            let path = join(folder.path(), &item.name);
             // Nor is what a writer has in the making, or left when it was killed.
             if self.left.contains(path.as_str()) || item.name.starts_with(TEMPORARY) {
                 continue;
@@ -101,7 +98,7 @@ impl Walk<'_> {
                     self.folder(&path)?;
                 }
                 ItemKind::File => {
-                    let whole = || (item.len, Body::Copy(self.store.file(&shared, &item, 1)));
+                    let whole = || (item.len, Body::Copy(Arc::clone(&folder).file(at, 1)));
                     let (len, body) = self.shorter.remove(&path).unwrap_or_else(whole);
                     self.out.files.push(OutFile { path: checked, len, body });
                 }

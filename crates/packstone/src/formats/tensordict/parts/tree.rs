@@ -75,7 +75,7 @@ pub(super) struct Raw {
 impl Raw {
     /// The place of the document.
     pub(super) fn place(&self) -> Place {
-        Place::file(join(&self.listing.folder, META))
+        Place::file(join(self.listing.folder.path(), META))
     }
 
     /// The place of a member of the document.
@@ -183,9 +183,9 @@ impl<'a> Loader<'a> {
         parent: &[u64],
     ) -> Node {
         self.keys.push(key.to_owned());
-        let kind = listing.take(name).map(|item| item.kind);
-        let node = match self.enterable(&listing.folder, name, kind) {
-            Ok(()) => self.node(&join(&listing.folder, name), parent),
+        let kind = listing.take(name).map(|taken| taken.item.kind);
+        let node = match self.enterable(listing.folder.path(), name, kind) {
+            Ok(()) => self.node(&join(listing.folder.path(), name), parent),
             Err(fault) => Node::Broken(fault),
         };
         self.keys.pop();
@@ -228,7 +228,7 @@ impl<'a> Loader<'a> {
     fn raw(&mut self, folder: &str, parent: &[u64]) -> Result<Raw, Fault> {
         let mut listing = Listing::of(self.store.as_ref(), folder)?;
         let place = Place::file(join(folder, META));
-        let item = match listing.take(META).cloned() {
+        let item = match listing.take(META).map(|taken| taken.item.clone()) {
             Some(item) if item.kind == ItemKind::File => item,
             Some(item) if item.kind == ItemKind::Link => return Err(self.link(folder, META, place)),
             found => {
@@ -243,7 +243,7 @@ impl<'a> Loader<'a> {
                 format!("expected a document of at most {limit} bytes, found {}", item.len);
             return Err(Fault::new(Kind::Limit, codes::MALFORMED_JSON, place, message));
         }
-        let bytes: Buf = self.store.read(folder, &item)?;
+        let bytes: Buf = listing.folder.read(&item)?;
         self.documents += 1;
         let document = document::read(&bytes, &place, &self.options.limits, &mut self.notes)?;
         self.version(&document, &place)?;
