@@ -16,12 +16,14 @@ pub use publish::{LOCK_FILE, TEMPORARY};
 
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, OFlags, RenameFlags};
+use rustix::io::Errno;
 
 use crate::buffer::Buf;
 use crate::error::{IoError, Kind};
@@ -29,7 +31,7 @@ use crate::mmap;
 use crate::path::RelPath;
 use crate::pool::BufferPool;
 use crate::read::ReadAt;
-use crate::root::{Draft, Edit, Entry, Journal, Root, RootMut, Scratch};
+use crate::root::{Draft, Edit, Entry, Journal, Name, Root, RootMut, Scratch};
 use folder::Folder;
 
 /// Files from this size on are mapped, smaller ones are read: making and dropping a map costs more than copying them.
@@ -126,6 +128,16 @@ impl LocalRoot {
         let (path, mapping, pool) = (path.clone(), self.mapping, self.pool.clone());
         Ok(LocalFile { file, len: meta.len(), path, mapping, pool })
     }
+
+    fn listed<T>(
+        &self,
+        folder: &RelPath,
+        list: impl FnOnce(&OwnedFd) -> Result<Vec<T>, Errno>,
+    ) -> Result<Vec<T>, IoError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let opened = open::beneath(&*self.folder.handle()?, folder, flags)?;
+        list(&opened).map_err(|e| IoError::os("list", folder.as_str(), e.into()))
+    }
 }
 
 /// Which symbolic links may be on the way to a file.
@@ -150,9 +162,11 @@ impl Root for LocalRoot {
     }
 
     fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let opened = open::beneath(&*self.folder.handle()?, folder, flags)?;
-        list::entries(&opened).map_err(|e| IoError::os("list", folder.as_str(), e.into()))
+        self.listed(folder, list::entries)
+    }
+
+    fn names(&self, folder: &RelPath) -> Result<Vec<Name>, IoError> {
+        self.listed(folder, list::names)
     }
 }
 

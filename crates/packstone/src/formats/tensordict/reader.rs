@@ -105,7 +105,7 @@ pub struct TensorDictDataset {
     schema: Arc<Schema>,
     /// The first collection, which the schema is of.
     first: Option<Arc<Rowwise>>,
-    limits: Limits,
+    options: TreeOptions,
 }
 
 impl TensorDictDataset {
@@ -114,9 +114,25 @@ impl TensorDictDataset {
     /// # Errors
     /// Those of [`open_store`] and [`Tree::load`]; the fault of the first node that cannot be read.
     pub fn open(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
+        Self::open_by(Tree::load, root, options)
+    }
+
+    /// The same without a look at each leaf, see [`Tree::sketch`].
+    ///
+    /// # Errors
+    /// As for [`TensorDictDataset::open`].
+    pub fn open_sketched(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
+        Self::open_by(Tree::sketch, root, options)
+    }
+
+    fn open_by(
+        load: impl Fn(Arc<dyn Store>, &TreeOptions) -> Result<Tree>,
+        root: Arc<dyn Root>,
+        options: &TreeOptions,
+    ) -> Result<Self> {
         let file = shown_by(root.as_ref());
         let store = open_store(root, &options.limits)?.store();
-        let tree = Tree::load(Arc::clone(&store), options)?;
+        let tree = load(Arc::clone(&store), options)?;
         Self::over(file, store, tree, options)
     }
 
@@ -142,10 +158,10 @@ impl TensorDictDataset {
             Some(named) => named.into_iter().map(|(name, key)| (name, Some(key))).collect(),
             None => vec![(DATA.to_owned(), None)],
         };
-        let (tree, limits) = (Arc::new(tree), options.limits);
+        let (tree, options) = (Arc::new(tree), options.clone());
         let schema = Arc::new(Schema::new(declared.clone().unwrap_or_default()));
         let first = None;
-        let mut dataset = Self { info, file, store, tree, names, declared, schema, first, limits };
+        let mut dataset = Self { info, file, store, tree, names, declared, schema, first, options };
         if let Some((name, _)) = dataset.names.first() {
             let first = Arc::new(dataset.open_collection(name)?);
             dataset.schema = Arc::clone(first.schema());
@@ -162,6 +178,14 @@ impl TensorDictDataset {
     /// The tree itself.
     pub fn tree(&self) -> &Arc<Tree> {
         &self.tree
+    }
+
+    /// The tree, its leaves held against the lengths of their files.
+    fn measured(&self) -> Result<Arc<Tree>> {
+        match self.tree.measured {
+            true => Ok(Arc::clone(&self.tree)),
+            false => Ok(Arc::new(Tree::load(Arc::clone(&self.store), &self.options)?)),
+        }
     }
 
     fn open_collection(&self, name: &str) -> Result<Rowwise> {
@@ -181,7 +205,7 @@ impl TensorDictDataset {
             );
             Error::new(Kind::NotFound, codes::UNKNOWN_COLLECTION, Place::file(META), message)
         })?;
-        Rowwise::new(name, &self.file, node, declared, self.limits)
+        Rowwise::new(name, &self.file, node, declared, self.options.limits)
     }
 
     fn get(&self, key: &str) -> Option<&Node> {
@@ -234,11 +258,11 @@ impl Dataset for TensorDictDataset {
     }
 
     fn outline(&self) -> Result<Option<Outline>> {
-        Ok(Some(outline("", &self.tree.root)))
+        Ok(Some(outline("", &self.measured()?.root)))
     }
 
     fn leaves(&self) -> Option<Leaves<'_>> {
-        let limits = self.limits;
+        let limits = self.options.limits;
         Some(Box::new(self.entries().into_iter().map(move |entry| line(&entry, &limits))))
     }
 
@@ -258,7 +282,8 @@ impl Rewrite for TensorDictDataset {
         progress: Option<&Arc<dyn Progress>>,
     ) -> Result<Written> {
         let options = SaveOptions::default().with(options)?;
-        let saved = transfer::copy(&self.store, &self.tree, target, &options, progress)?;
+        let tree = self.measured()?;
+        let saved = transfer::copy(&self.store, &tree, target, &options, progress)?;
         let lens = self.names.iter().map(|(name, _)| Ok(self.open_collection(name)?.len));
         let lens = lens.collect::<Result<Vec<u64>>>()?;
         let samples = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));

@@ -24,7 +24,9 @@ use packstone_io::{AlignedBuf, Buf, Kind};
 use super::super::codes;
 use super::super::layout::{LEAF, META};
 use super::node::Source;
-use super::store::{Folder, Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, join};
+use super::store::{
+    Elements, Folder, Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, fits, join,
+};
 use crate::error::{Error, Place, Result};
 use crate::model::{Finding, Severity};
 
@@ -188,7 +190,7 @@ impl<'a> Found<'a> {
         let at = self.folder(folder);
         self.put(
             at,
-            Item { name: name.to_owned(), kind: ItemKind::File, len: record.len(), number },
+            Item { name: name.to_owned(), kind: ItemKind::File, len: Some(record.len()), number },
         );
     }
 
@@ -210,7 +212,10 @@ impl<'a> Found<'a> {
         if !path.is_empty() {
             let (above, name) = parted(path);
             let at = self.folder(above);
-            self.put(at, Item { name: name.to_owned(), kind: ItemKind::Folder, len: 0, number: 0 });
+            self.put(
+                at,
+                Item { name: name.to_owned(), kind: ItemKind::Folder, len: None, number: 0 },
+            );
         }
         self.last = self.folders.len();
         self.folders.push((path, Vec::new()));
@@ -362,12 +367,14 @@ impl Folder for Inside {
         &self.items
     }
 
-    fn read(&self, item: &Item) -> Result<Buf> {
+    fn document(&self, item: &Item, most: u64) -> Result<Buf> {
+        fits(item.len.unwrap_or(0), most, &self.path, item)?;
         self.shared.decode(&self.shared.entry(item.number)?, item.number)
     }
 
-    fn file(self: Arc<Self>, at: usize, align: usize) -> Arc<dyn Source> {
-        let (number, len) = self.items.get(at).map_or((usize::MAX, 0), |i| (i.number, i.len));
+    fn file(self: Arc<Self>, at: usize, Elements { align, .. }: Elements) -> Arc<dyn Source> {
+        let item = self.items.get(at).map(|item| (item.number, item.len.unwrap_or(0)));
+        let (number, len) = item.unwrap_or((usize::MAX, 0));
         let align = if align.is_power_of_two() { align } else { 1 };
         Arc::new(ArchiveFile { folder: self, at, number, len, align, slot: Slot::default() })
     }

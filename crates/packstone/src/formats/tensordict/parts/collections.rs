@@ -17,7 +17,7 @@ use super::node::{
 use super::pick::Pick;
 use super::pickles;
 use super::stack;
-use super::store::{ItemKind, join};
+use super::store::{Elements, ItemKind, join};
 use super::tree::{Loader, Raw};
 use super::view::ViewOp;
 use crate::error::{Place, Result};
@@ -32,7 +32,7 @@ impl Loader<'_> {
         let folder = Arc::clone(&listing.folder);
         let Some(taken) = listing.take(name) else { return Ok(None) };
         match taken.item.kind {
-            ItemKind::File => Ok(Some(taken.file(1))),
+            ItemKind::File => Ok(Some(taken.file(Elements::NONE))),
             ItemKind::Link => {
                 let folder = folder.path();
                 Err(self.link(folder, name, Place::file(join(folder, name))))

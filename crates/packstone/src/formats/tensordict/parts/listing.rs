@@ -7,7 +7,7 @@ use packstone_io::Kind;
 use super::super::codes;
 use super::names;
 use super::node::{Fault, Source};
-use super::store::{Folder, Item, ItemKind, Store, join};
+use super::store::{Elements, Folder, Item, ItemKind, join};
 use crate::error::{Place, Result};
 
 /// The entries of a node's folder.
@@ -41,20 +41,16 @@ pub struct Taken<'a> {
 
 impl Taken<'_> {
     /// The file that it is, see [`Folder::file`].
-    pub fn file(&self, align: usize) -> Arc<dyn Source> {
-        Arc::clone(self.folder).file(self.at, align)
+    pub fn file(&self, elements: Elements) -> Arc<dyn Source> {
+        Arc::clone(self.folder).file(self.at, elements)
     }
 }
 
 impl Listing {
-    /// Lists a folder.
-    ///
-    /// # Errors
-    /// Those of [`Store::folder`].
-    pub fn of(store: &dyn Store, folder: &str) -> Result<Self> {
-        let folder = store.folder(folder)?;
+    /// The entries of `folder`.
+    pub fn of(folder: Arc<dyn Folder>) -> Self {
         let uses = vec![0; folder.items().len()];
-        Ok(Self { folder, uses, next: 0 })
+        Self { folder, uses, next: 0 }
     }
 
     /// The place of `stem` with `suffix` among the entries.

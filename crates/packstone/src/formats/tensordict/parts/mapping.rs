@@ -12,7 +12,7 @@ use super::leaf::{Entry, LeafEntry, classify, sizes};
 use super::listing::{Listing, Taken};
 use super::names;
 use super::node::{Bytes, Fault, Leaf, NestedTensor, Node, TensorDict};
-use super::store::{ItemKind, join};
+use super::store::{Elements, ItemKind, join};
 use super::tree::{Loader, Raw};
 use crate::error::{Place, Result};
 use crate::exec::{default_threads, map};
@@ -194,19 +194,20 @@ impl Loader<'_> {
             );
             self.note(Severity::Warning, codes::NAME_COLLISION, at(self), message);
         }
-        let file = taken.file(usize::try_from(size).unwrap_or(1));
-        if need == 0 || item.len == need {
+        let align = usize::try_from(size).unwrap_or(1);
+        let file = taken.file(Elements { bytes: need, align });
+        let Some(len) = item.len.filter(|len| need > 0 && *len != need) else {
             return Bytes::Stored { file, len: need };
-        }
+        };
         let at = at(self);
-        let message = format!("expected {need} bytes, found {}", item.len);
+        let message = format!("expected {need} bytes, found {len}");
         if let Err(error) = file.locate() {
             return Bytes::Faulty(error.into());
         }
         if file.is_exact() {
             return Bytes::Faulty(Fault::new(Kind::Corrupt, codes::SIZE_MISMATCH, at, message));
         }
-        if item.len < need {
+        if len < need {
             return Bytes::Faulty(Fault::new(Kind::Corrupt, codes::TRUNCATED_LEAF, at, message));
         }
         let message = format!("{message}; the rest is left over from an older save");

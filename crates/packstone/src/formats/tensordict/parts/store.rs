@@ -15,10 +15,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use packstone_io::Buf;
+use packstone_io::{Buf, Kind};
 
+use super::super::codes;
 use super::node::Source;
-use crate::error::Result;
+use crate::error::{Error, Place, Result};
 
 /// What an entry of a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +39,8 @@ pub struct Item {
     pub name: String,
     /// What it is.
     pub kind: ItemKind,
-    /// Bytes of a file once decoded.
-    pub len: u64,
+    /// Bytes of a file once decoded; `None` where nobody has looked.
+    pub len: Option<u64>,
     /// Where an archive has it in its table.
     pub number: usize,
 }
@@ -51,6 +52,14 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// `NotFound`, `Denied`, `Io`.
     fn folder(&self, path: &str) -> Result<Arc<dyn Folder>>;
+
+    /// The same, with lengths of files only where they cost nothing.
+    ///
+    /// # Errors
+    /// As for [`Store::folder`].
+    fn names(&self, path: &str) -> Result<Arc<dyn Folder>> {
+        self.folder(path)
+    }
 
     /// True where a link in `folder` leads back to a folder that holds it.
     fn is_cycle(&self, folder: &str, name: &str) -> bool;
@@ -64,14 +73,38 @@ pub trait Folder: Send + Sync {
     /// Its entries, sorted by name.
     fn items(&self) -> &[Item];
 
-    /// The content of a file that is one of its entries, for one use.
+    /// A document that is one of its entries, of `most` bytes at most.
     ///
     /// # Errors
     /// `Corrupt`, `Limit`, `Io`.
-    fn read(&self, item: &Item) -> Result<Buf>;
+    fn document(&self, item: &Item, most: u64) -> Result<Buf>;
 
-    /// The file at a position in its entries, whose bytes shall start at a multiple of `align`.
-    fn file(self: Arc<Self>, at: usize, align: usize) -> Arc<dyn Source>;
+    /// The file at a position in its entries.
+    fn file(self: Arc<Self>, at: usize, elements: Elements) -> Arc<dyn Source>;
+}
+
+/// What is known of the elements in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements {
+    /// Bytes of all of them; 0 where nobody knows.
+    pub bytes: u64,
+    /// The file's bytes shall start at a multiple of this.
+    pub align: usize,
+}
+
+impl Elements {
+    /// Of a file that is any bytes.
+    pub const NONE: Self = Self { bytes: 0, align: 1 };
+}
+
+/// Refuses a document of more than `most` bytes.
+pub fn fits(len: u64, most: u64, folder: &str, item: &Item) -> Result<()> {
+    if len <= most {
+        return Ok(());
+    }
+    let message = format!("expected a document of at most {most} bytes, found {len}");
+    let place = Place::file(join(folder, &item.name));
+    Err(Error::new(Kind::Limit, codes::MALFORMED_JSON, place, message))
 }
 
 /// `folder/name`, or `name` in the root.
@@ -214,10 +247,7 @@ impl fmt::Debug for Shelf {
 
 #[cfg(test)]
 mod tests {
-    use packstone_io::Kind;
-
     use super::*;
-    use crate::error::{Error, Place};
 
     fn load(slot: &Slot, shelf: &Shelf, weight: Weight, loads: &mut u32) -> Buf {
         slot.get_or_load(shelf, || {

@@ -15,7 +15,7 @@ use super::files::{Body, Files, OutFile};
 use super::node::{Bytes, Fault, FieldValue, NestedTensor, Node, StackValues};
 use super::pack;
 use super::save::{self, Saved};
-use super::store::{Item, ItemKind, Store, join};
+use super::store::{Elements, Item, ItemKind, Store, join};
 use super::tree::Tree;
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
@@ -98,7 +98,10 @@ impl Walk<'_> {
                     self.folder(&path)?;
                 }
                 ItemKind::File => {
-                    let whole = || (item.len, Body::Copy(Arc::clone(&folder).file(at, 1)));
+                    let whole = || {
+                        let file = Arc::clone(&folder).file(at, Elements::NONE);
+                        (file.len(), Body::Copy(file))
+                    };
                     let (len, body) = self.shorter.remove(&path).unwrap_or_else(whole);
                     self.out.files.push(OutFile { path: checked, len, body });
                 }
