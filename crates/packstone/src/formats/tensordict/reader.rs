@@ -27,7 +27,7 @@ use super::parts::leaves::{Entry, leaves};
 use super::parts::line::line;
 use super::parts::node::{Fault, Node};
 use super::parts::outline::outline;
-use super::parts::readers::readers;
+use super::parts::readers::{Readers, readers};
 use super::parts::store::Store;
 use super::parts::transfer;
 use super::parts::tree::Tree;
@@ -311,9 +311,9 @@ impl Rowwise {
         limits: Limits,
     ) -> Result<Self> {
         let found = readers(node, &limits)?;
-        let (schema, fields): (Vec<Field>, Vec<FieldReader>) = match declared {
-            Some(declared) => as_declared(found.collect(), declared).into_iter().unzip(),
-            None => found.unzip(),
+        let (schema, fields) = match declared {
+            Some(declared) => as_declared(found, declared),
+            None => found,
         };
         let row = fields.iter().fold(0u64, |n, reader| n.saturating_add(reader.row_bytes()));
         let len = node.batch_size().first().copied().unwrap_or(1);
@@ -365,21 +365,17 @@ impl Rowwise {
 }
 
 /// The fields as packstone's writer declared them, where the tree still is what it wrote; else as they are.
-fn as_declared(
-    mut found: Vec<(Field, FieldReader)>,
-    declared: &[Field],
-) -> Vec<(Field, FieldReader)> {
+fn as_declared((fields, readers): Readers, declared: &[Field]) -> Readers {
+    let mut found: Vec<(Field, FieldReader)> = fields.into_iter().zip(readers).collect();
     let is_of = |field: &Field, (own, reader): &(Field, FieldReader)| reader.fits(own, field);
     let fits = |field: &Field| found.iter().any(|found| is_of(field, found));
     if found.len() != declared.len() || !declared.iter().all(fits) {
-        return found;
+        return found.into_iter().unzip();
     }
     found.sort_by_key(|found| declared.iter().position(|field| is_of(field, found)));
-    for ((own, reader), field) in found.iter_mut().zip(declared) {
-        reader.declare(field);
-        own.clone_from(field);
-    }
-    found
+    let mut readers: Vec<FieldReader> = found.into_iter().map(|(_, reader)| reader).collect();
+    readers.iter_mut().zip(declared).for_each(|(reader, field)| reader.declare(field));
+    (declared.to_vec(), readers)
 }
 
 impl Collection for Rowwise {

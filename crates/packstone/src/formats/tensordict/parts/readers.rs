@@ -12,26 +12,27 @@ use crate::model::Field;
 /// So many nodes in the collections of a mapping are worth a second thread.
 const MANY: usize = 1024;
 
+/// Fields, and the reader of each.
+pub type Readers = (Vec<Field>, Vec<FieldReader>);
+
 /// The fields of everything below a node, in tree order; those of a large mapping are made at once.
 ///
 /// # Errors
 /// `exec/thread_died`.
-pub fn readers(
-    node: &Node,
-    limits: &Limits,
-) -> Result<impl Iterator<Item = (Field, FieldReader)> + use<>> {
+pub fn readers(node: &Node, limits: &Limits) -> Result<Readers> {
     let batch = node.batch_size();
-    let made = |seen: Vec<(KeyPath, Seen)>| -> Vec<_> {
-        seen.into_iter().map(|(path, seen)| FieldReader::new(path, seen, batch, limits)).collect()
+    let made = |seen: Vec<(KeyPath, Seen)>| -> Readers {
+        seen.into_iter().map(|(path, seen)| FieldReader::new(path, seen, batch, limits)).unzip()
     };
-    let parts = match node {
-        Node::TensorDict(mapping) => {
-            let threads = if is_large(&mapping.entries) { default_threads() } else { 1 };
-            map(&mapping.entries, threads, |part| made(flatten_entries(part)))?
-        }
-        other => vec![made(flatten(other))],
+    let Node::TensorDict(mapping) = node else { return Ok(made(flatten(node))) };
+    let threads = if is_large(&mapping.entries) { default_threads() } else { 1 };
+    let parts = map(&mapping.entries, threads, |part| made(flatten_entries(part)))?;
+    let join = |(mut fields, mut readers): Readers, (mut more, mut of_them): Readers| {
+        fields.append(&mut more);
+        readers.append(&mut of_them);
+        (fields, readers)
     };
-    Ok(parts.into_iter().flatten())
+    Ok(parts.into_iter().reduce(join).unwrap_or_default())
 }
 
 fn is_large(entries: &[(String, Node)]) -> bool {
