@@ -19,7 +19,7 @@ from typing import Any
 from bench import cases, chart, machine, table
 from bench.cases import Format
 
-FORMATS = ("sedpack", "tensordict", "datasetrt")
+FORMATS = ("sedpack", "tensordict", "datasetrt", "arrayrecord", "sds")
 
 #: All that a measuring process gets of this one's environment: tuning variables stay outside.
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT")

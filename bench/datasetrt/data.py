@@ -3,49 +3,30 @@
 * records: many payloads of 1 KiB, where the cost of each sample counts;
 * blobs: payloads of 100 KiB, where the cost of each byte counts;
 * million: a million payloads of 16 bytes, where the cost of the index and of the table counts.
-
-Half of a payload is noise and half is words of a small vocabulary, so that LZ4 finds something.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from dataset_rt import CacheInput, CacheWriteSuccess, DatasetRuntime, ShardCompression, WriterConfig
 
 from bench.cases import Case, Format
 from bench.harness import folder_name, whole
+from bench.payloads import Payloads
 
-SEED = 20_260_102
 NAME = "cache"
-_CHUNK = 100
 _SPLITS = ("train", "train", "train", "test", "holdout")
 
 
 @dataclass(frozen=True)
-class Payloads:
-    """One set: its number of samples at scale 1 and the size of each payload."""
-
-    full_count: int
-    size: int
-
-    def count(self, scale: float) -> int:
-        """The number of samples at a scale."""
-        return max(_CHUNK, round(self.full_count * scale))
+class Inputs(Payloads):
+    """Payloads with metadata beside them."""
 
     def inputs(self, scale: float) -> Iterator[CacheInput]:
         """All samples; the same ones at each call, whatever the scale."""
-        words = np.random.default_rng(SEED).integers(0, 2**63, 256, dtype=np.uint64)
-        count = self.count(scale)
-        half = self.size // 2
-        for first in range(0, count, _CHUNK):
-            rng = np.random.default_rng([SEED, first])
-            noise = rng.integers(0, 256, (_CHUNK, half), dtype=np.uint8)
-            text = words[rng.integers(0, 256, (_CHUNK, half // 8))].view(np.uint8)
-            whole_chunk = np.concatenate([noise, text], axis=1)
-            for row in range(min(_CHUNK, count - first)):
-                yield CacheInput(whole_chunk[row].tobytes(), metadata(first + row))
+        for index, payload in enumerate(self.payloads(scale)):
+            yield CacheInput(payload, metadata(index))
 
 
 def metadata(index: int) -> dict[str, bool | int | float | str]:
@@ -74,9 +55,9 @@ class Source:
 
 
 SETS = {
-    "records": Payloads(100_000, 1 << 10),
-    "blobs": Payloads(10_000, 100 << 10),
-    "million": Payloads(1_000_000, 16),
+    "records": Inputs(100_000, 1 << 10),
+    "blobs": Inputs(10_000, 100 << 10),
+    "million": Inputs(1_000_000, 16),
 }
 
 

@@ -3,9 +3,12 @@
 //!
 //! Prints one JSON line a figure, as `bench/harness.py` does. `bench/run.py` calls both and prints the table.
 
+mod arrayrecord;
 mod base;
 mod datasetrt;
+mod load;
 mod measure;
+mod sds;
 mod sedpack;
 mod tensordict;
 
@@ -15,12 +18,17 @@ use measure::Request;
 
 fn main() -> Result<()> {
     let (format, request) = arguments();
+    load::measure(&request)?;
     match format.as_str() {
+        "sds" => sds::measure(&request),
         "sedpack" => sedpack::measure(&request),
         "tensordict" => tensordict::measure(&request),
+        "arrayrecord" => arrayrecord::measure(&request),
         "datasetrt" => datasetrt::measure(&request),
         _ => {
-            let message = format!("expected sedpack, tensordict or datasetrt, found {format:?}");
+            let message = format!(
+                "expected sedpack, tensordict, datasetrt, arrayrecord or sds, found {format:?}"
+            );
             Err(Error::new(Kind::Invalid, "bench/format", Default::default(), message))
         }
     }

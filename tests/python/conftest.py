@@ -12,6 +12,8 @@ GOLDEN = ROOT / "tests" / "golden" / "sedpack"
 GOLDEN_CASES = sorted(path.parent.name for path in GOLDEN.glob("*/expected.json"))
 BAD_CASES = sorted(path.parent.name for path in GOLDEN.glob("bad/*/expected_error.json"))
 CACHES = ROOT / "tests" / "golden" / "datasetrt"
+SIGNALS = ROOT / "tests" / "golden" / "signal-dataset"
+RECORDS = ROOT / "tests" / "golden" / "arrayrecord"
 
 #: Reasons for which a test may be skipped, word for word. Each needs a comment saying why.
 ALLOWED_SKIPS: frozenset[str] = frozenset()

@@ -184,6 +184,45 @@ def caches(paths: Sequence[Path], *options: str) -> list[dict[str, Any]]:
     return run("dump", *paths, *options).of_type("sample")
 
 
+def signals(path: Path, *options: str) -> dict[str, list[dict[str, Any]]]:
+    """The records and annotations of a SignalDataset by collection, with all that is said about them."""
+    collections: dict[str, list[dict[str, Any]]] = {}
+    for line in run("dump", path, *options, "--json").of_type("sample"):
+        kept = {key: line[key] for key in ("id", "scene_id", "fields")}
+        record = kept | {"metadata": line["metadata"] or {}}
+        collections.setdefault(line["collection"], []).append(record)
+    return collections
+
+
+def to_sds(source: Path, target: Path, *options: str, expect: int = CLEAN) -> Result:
+    """Converts to a new SignalDataset."""
+    words = [word for option in options for word in ("--option", option)]
+    return run("convert", source, target, "--to", "sds", *words, expect=expect)
+
+
+def view(source: Path, target: Path, indices: Sequence[int], *, materialize: bool) -> Result:
+    """Publishes records of a SignalDataset as a dataset of their own."""
+    words = [f"--index={index}" for index in indices] + ["--materialize"] * materialize
+    return run("view", source, target, *words)
+
+
+def annotate(path: Path, annotations: Path, name: str, metadata: str) -> Result:
+    """Publishes annotations from JSON Lines."""
+    return run("annotate", path, annotations, "--name", name, "--metadata", metadata)
+
+
+def to_arrayrecord(source: Path, target: Path, *options: str, expect: int = CLEAN) -> Result:
+    """Converts to a new ArrayRecord file."""
+    words = [word for option in options for word in ("--option", option)]
+    return run("convert", source, target, "--to", "arrayrecord", *words, expect=expect)
+
+
+def records(*paths: Path, options: tuple[str, ...] = ()) -> list[tuple[int, str]]:
+    """The records of ArrayRecord files: length and SHA-256 of each."""
+    fields = [line["fields"]["record"] for line in run("dump", *paths, *options).of_type("sample")]
+    return [(field["nbytes"], field["sha256"]) for field in fields]
+
+
 def select(paths: Sequence[Path], condition: str, *options: str) -> list[dict[str, Any]]:
     """The samples whose metadata meet a condition, one line each."""
     lines = run("select", *paths, "--where", condition, *options, "--json")

@@ -1,12 +1,15 @@
 //! `path#collection`: which dataset, and which of its collections.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use packstone::error::Place;
-use packstone::format::{Collection, Dataset, Format};
+use packstone::format::{Collection, Dataset, Format, Sources};
+use packstone::formats::sds::Sds;
+use packstone::formats::sds::options::OpenOptions;
+use packstone::formats::sds::reader::SdsDataset;
 use packstone::{Error, Kind, Limits, Result, Root, RootMut, registry, site};
 
 /// A path, and a collection where one is named.
@@ -43,15 +46,48 @@ pub(crate) struct Opened {
     pub(crate) dataset: Arc<dyn Dataset>,
 }
 
+/// Folders that references out of a dataset may lead to.
+static FOLLOWED: OnceLock<Vec<PathBuf>> = OnceLock::new();
+
+/// Notes what `--follow` allows; once, before anything is opened.
+pub(crate) fn follow(folders: &[PathBuf]) {
+    // Set by nobody else.
+    let _ = FOLLOWED.set(folders.to_vec());
+}
+
+/// The folders that `--follow` names, opened.
+pub(crate) fn sources() -> Result<Sources> {
+    site::followed(FOLLOWED.get().map(Vec::as_slice).unwrap_or_default())
+}
+
 /// Opens all addresses as one dataset; the first one may name a collection.
 pub(crate) fn open_all(addresses: &[Address]) -> Result<Opened> {
     addresses.iter().skip(1).try_for_each(|address| address.whole().map(|_| ()))?;
     let paths: Vec<PathBuf> = addresses.iter().map(|address| address.path.clone()).collect();
-    let site::Opened { roots, format, dataset } = site::open_all(&paths, &Limits::default())?;
+    let site::Opened { roots, format, dataset } =
+        site::open_following(&paths, &Limits::default(), &sources()?)?;
     let root = roots.into_iter().next().ok_or_else(|| {
         Error::new(Kind::Invalid, "cli/usage", Place::default(), "expected a path, found none")
     })?;
     Ok(Opened { root, format, dataset })
+}
+
+/// Opens a signal dataset, to add to it or to refer to it.
+pub(crate) fn signal(path: &Path) -> Result<(Arc<dyn RootMut>, SdsDataset)> {
+    let root = site::root(path)?;
+    let format = registry::probe(root.as_ref())?;
+    if format.id() != Sds.id() {
+        let message = format!("expected a SignalDataset (sds), found {}", format.id());
+        return Err(Error::new(
+            Kind::Unsupported,
+            "cli/usage",
+            Place::file(path.display()),
+            message,
+        ));
+    }
+    let options = OpenOptions::within(&Limits::default()).with_sources(&sources()?);
+    let readable: Arc<dyn Root> = Arc::clone(&root) as _;
+    Ok((root, SdsDataset::open_with(readable, &options)?))
 }
 
 impl Address {

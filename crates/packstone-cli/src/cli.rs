@@ -1,5 +1,7 @@
 //! Arguments, and from them to a command and an exit code.
 
+use std::path::PathBuf;
+
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use packstone::error::Place;
@@ -7,9 +9,10 @@ use packstone::exec::default_threads;
 use packstone::json::Object;
 use packstone::{Error, Kind};
 
+use crate::address;
 use crate::commands::{
-    bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man, merge,
-    migrate, pack, refresh, repair, select, unpack, verify,
+    annotate, bench, completions, convert, demo, diff, digest, dump, formats, head, inspect, man,
+    merge, migrate, pack, plan, refresh, repair, select, state, unpack, verify, view,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::hints;
@@ -25,6 +28,9 @@ pub(crate) struct Cli {
     /// Print JSON Lines, as `docs/json-output.md` describes them.
     #[arg(long, global = true)]
     json: bool,
+    /// Follow absolute references, as views have them, to what lies below DIR; may be given again.
+    #[arg(long, global = true, value_name = "DIR")]
+    follow: Vec<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -45,9 +51,13 @@ enum Command {
     Pack(pack::Args),
     Unpack(unpack::Args),
     Refresh(refresh::Args),
+    View(view::Args),
+    Annotate(annotate::Args),
     Digest(digest::Args),
     Diff(diff::Args),
     Bench(bench::Args),
+    Plan(plan::Args),
+    State(state::Args),
     Demo(demo::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -74,6 +84,7 @@ pub(crate) fn run() -> Exit {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    address::follow(&cli.follow);
     let mut out = Out::new(cli.json);
     let done = command(&cli.command, &mut out);
     finish(done, &mut out)
@@ -94,9 +105,13 @@ fn command(command: &Command, out: &mut Out) -> Outcome {
         Command::Pack(args) => pack::run(args, out),
         Command::Unpack(args) => unpack::run(args, out),
         Command::Refresh(args) => refresh::run(args, out),
+        Command::View(args) => view::run(args, out),
+        Command::Annotate(args) => annotate::run(args, out),
         Command::Digest(args) => digest::run(args, out),
         Command::Diff(args) => diff::run(args, out),
         Command::Bench(args) => bench::run(args, out),
+        Command::Plan(args) => plan::run(args, out),
+        Command::State(args) => state::run(args, out),
         Command::Demo(args) => demo::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),

@@ -4,7 +4,12 @@ use packstone::Error;
 
 /// The hint for an error.
 pub(crate) fn hint(error: &Error) -> Option<&'static str> {
-    let name = error.code().split_once('/').map_or("", |(_, name)| name);
+    about(error.code())
+}
+
+/// The hint for a code.
+pub(crate) fn about(code: &str) -> Option<&'static str> {
+    let name = code.split_once('/').map_or("", |(_, name)| name);
     Some(match name {
         "unrecognized" => "`packstone formats` lists the formats and the file that marks each",
         "exists" => "choose a path that does not exist yet; packstone overwrites nothing",
@@ -14,6 +19,9 @@ pub(crate) fn hint(error: &Error) -> Option<&'static str> {
         }
         "version_too_new" => "a newer packstone may read it",
         "unknown_split" => "`packstone inspect PATH` lists the collections",
+        "path_absolute" => {
+            "`--follow DIR` reads what references name below DIR; only where you trust both"
+        }
         "no_demo_data" => "run it in the repository, or say `--data DIR`",
         "would_lose" | "unreadable" => "leave `--strict` out to convert all the same",
         "wrong_format" => "`packstone convert` writes a dataset in another format",

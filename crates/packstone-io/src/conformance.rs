@@ -68,6 +68,13 @@ fn editing(root: &dyn RootMut) {
         draft.publish().unwrap();
         assert_eq!(&root.read(&one).unwrap()[..], content);
     }
+    let third = path("a/c/third");
+    let mut drafts = [root.draft(&third).unwrap(), root.draft(&third).unwrap()];
+    drafts.iter_mut().zip([b"1st", b"2nd"]).for_each(|(draft, part)| draft.write(part).unwrap());
+    let named = drafts.map(|draft| draft.publish_new().map_err(|error| error.kind()));
+    assert_eq!(named, [Ok(()), Err(Kind::Exists)]);
+    assert_eq!(&root.read(&third).unwrap()[..], b"1st");
+    root.remove(&third).unwrap();
     let mut scratch = root.scratch().unwrap();
     [&b"with"[..], b"out a name"].iter().for_each(|part| scratch.write(part).unwrap());
     let back = scratch.read_back().unwrap();
@@ -193,7 +200,12 @@ mod tests {
         let path = RelPath::new("big").unwrap();
         let mapped = LocalRoot::open(temp.path()).unwrap();
         assert_eq!(&mapped.read(&path).unwrap()[..], bytes);
-        assert_eq!(&mapped.with_mapping(false).read(&path).unwrap()[..], bytes);
+        let at_hand = |root: &LocalRoot| root.open(&path).unwrap().at_hand().unwrap();
+        assert_eq!(&at_hand(&mapped).unwrap()[..], bytes);
+        let unmapped = mapped.with_mapping(false);
+        assert_eq!(&unmapped.read(&path).unwrap()[..], bytes);
+        // What is neither mapped nor small is left where it is.
+        assert_eq!(at_hand(&unmapped).is_some(), bytes.len() < 256 << 10);
     }
 
     #[test]

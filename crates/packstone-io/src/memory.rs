@@ -81,6 +81,10 @@ impl ReadAt for Buf {
         let outside = || IoError::new(Kind::Corrupt, "read", "memory", "range outside the file");
         ranges.iter().map(|r| cut(r).ok_or_else(outside)).collect()
     }
+
+    fn at_hand(&self) -> Result<Option<Buf>, IoError> {
+        Ok(Some(self.clone()))
+    }
 }
 
 impl Root for MemoryRoot {
@@ -221,6 +225,10 @@ impl Draft for MemoryDraft {
     fn publish(self: Box<Self>) -> Result<(), IoError> {
         self.root.map().insert(self.path, Buf::from(self.bytes));
         Ok(())
+    }
+
+    fn publish_new(self: Box<Self>) -> Result<(), IoError> {
+        self.root.create(&self.path, &self.bytes)
     }
 }
 

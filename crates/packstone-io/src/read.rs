@@ -23,6 +23,15 @@ pub trait ReadAt: Send + Sync {
     /// [`Kind::Corrupt`](crate::Kind::Corrupt) where a range lies outside the file.
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Buf>, IoError>;
 
+    /// All bytes, where having them costs no more than asking for some: of a file in memory, one that is mapped, or a
+    /// small one. `None` where what is not asked for is better left where it is.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn at_hand(&self) -> Result<Option<Buf>, IoError> {
+        Ok(None)
+    }
+
     /// The whole file.
     ///
     /// # Errors

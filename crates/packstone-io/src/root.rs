@@ -61,6 +61,12 @@ pub trait Draft: Send {
     /// # Errors
     /// `Io`; then the old file stands.
     fn publish(self: Box<Self>) -> Result<(), IoError>;
+
+    /// Puts it on the disk and gives it its name, which must be free.
+    ///
+    /// # Errors
+    /// `Exists` where somebody has the name, also since the draft was started; `Io`. Then nothing of the draft stays.
+    fn publish_new(self: Box<Self>) -> Result<(), IoError>;
 }
 
 /// A file without a name: written piece by piece, read back once it is complete, and gone with its owner, also where

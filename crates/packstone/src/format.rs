@@ -1,6 +1,7 @@
 //! What a format offers: the traits that operations are written against.
 
 use std::any::Any;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
 use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema, Unreadable};
+use crate::order::Order;
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -55,6 +57,20 @@ pub trait Format: Sync {
     /// Those of [`Format::open`]; `Unsupported`; `Invalid` where they do not go together.
     fn open_many(&self, roots: Vec<Arc<dyn Root>>, limits: &Limits) -> Result<Arc<dyn Dataset>> {
         self.open(only(self.id(), roots)?, limits)
+    }
+
+    /// The same, following references that lead out of the dataset to `sources` and nowhere else. Formats without such
+    /// references open as always.
+    ///
+    /// # Errors
+    /// Those of [`Format::open_many`].
+    fn open_following(
+        &self,
+        roots: Vec<Arc<dyn Root>>,
+        limits: &Limits,
+        _sources: &Sources,
+    ) -> Result<Arc<dyn Dataset>> {
+        self.open_many(roots, limits)
     }
 
     /// What samples of a new dataset can be made of, under these options. What they cannot be made of is carried in
@@ -147,8 +163,18 @@ pub struct Selected<'s> {
     pub condition: Option<&'s str>,
 }
 
+/// Where references that lead out of a dataset may lead: texts that they start with, and what lies there.
+#[derive(Clone, Default)]
+pub struct Sources(pub Vec<(String, Arc<dyn Root>)>);
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(start, _)| start)).finish()
+    }
+}
+
 /// The one root there is, for formats that do not read several as one.
-fn only(id: &str, roots: Vec<Arc<dyn Root>>) -> Result<Arc<dyn Root>> {
+pub(crate) fn only(id: &str, roots: Vec<Arc<dyn Root>>) -> Result<Arc<dyn Root>> {
     let [root] = <[_; 1]>::try_from(roots).map_err(|roots| {
         let message =
             format!("expected one {id} dataset, found {} that cannot be read as one", roots.len());
@@ -304,6 +330,21 @@ pub trait Collection: Send + Sync {
         Ok(None)
     }
 
+    /// The order in which the format's own library draws samples, where it has one: from rows that are equally likely, or
+    /// by `weights`, one a sample.
+    ///
+    /// # Errors
+    /// `Invalid` where weights cannot be drawn by.
+    fn draws(&self, _seed: u64, _weights: Option<&[f64]>) -> Result<Option<Arc<dyn Order>>> {
+        Ok(None)
+    }
+
+    /// A text that is another one for other samples, from what the dataset's first documents record about them, where
+    /// they do. Costs no more than opening did.
+    fn recorded(&self) -> Option<String> {
+        None
+    }
+
     /// The document that the format keeps about this collection alone, where each has one of its own.
     fn document(&self) -> Option<&Object> {
         None
@@ -357,6 +398,11 @@ pub trait Collection: Send + Sync {
         self.read(shard, fields, context)?.select(rows)
     }
 
+    /// What it costs to read some rows of a shard.
+    fn access(&self) -> Access {
+        Access::Whole
+    }
+
     /// The samples at `indices`, in that order, where the format has rows at hand and need not go through shards.
     ///
     /// # Errors
@@ -384,6 +430,17 @@ pub trait Collection: Send + Sync {
     ) -> Result<Vec<(ShardRef, Batch)>> {
         Ok(vec![(shard.clone(), self.read(shard, fields, context)?)])
     }
+}
+
+/// What it costs to read some rows of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// As much as the whole shard, which then lies decoded in memory.
+    Whole,
+    /// What these rows cost: they are decoded apart from the others.
+    Apart,
+    /// Next to nothing: a shard that was read is a map of its file, which takes no memory of its own.
+    Mapped,
 }
 
 /// A shard as its dataset lists it: the unit in which samples are read.
@@ -468,6 +525,8 @@ pub struct AuditOptions {
     pub expect: Vec<String>,
     /// How much a dataset may ask for.
     pub limits: Limits,
+    /// Where references that lead out of the dataset may lead.
+    pub sources: Sources,
 }
 
 /// A check in two parts: what the structure showed, and independent tasks that may run at once.

@@ -28,6 +28,7 @@ pub mod intent;
 pub mod loader;
 pub mod model;
 pub mod ops;
+pub mod order;
 pub mod random;
 pub mod registry;
 pub mod site;

@@ -4,13 +4,14 @@ use packstone_io::{Kind, Root};
 
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
+use crate::formats::arrayrecord::ArrayRecord;
 use crate::formats::datasetrt::DatasetRt;
 use crate::formats::sds::Sds;
 use crate::formats::sedpack::Sedpack;
 use crate::formats::tensordict::TensorDict;
 
 /// All formats.
-pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict, &DatasetRt, &Sds];
+pub static FORMATS: &[&dyn Format] = &[&Sedpack, &TensorDict, &DatasetRt, &Sds, &ArrayRecord];
 
 /// A format by its [id](Format::id).
 ///

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packstone_container::Limits;
-use packstone_io::{Kind, LocalRoot, RelPath, Root, RootMut, SoleFile};
+use packstone_io::{IoError, Kind, LocalRoot, RelPath, Root, RootMut, SoleFile};
 
 use crate::error::{Error, Place, Result};
-use crate::format::{Dataset, Format};
+use crate::format::{Dataset, Format, Sources};
 use crate::ops::reopened;
 use crate::registry;
 
@@ -134,6 +134,15 @@ pub fn probe_all(paths: &[PathBuf]) -> Result<Probed> {
 /// `format/unrecognized`; `format/mixed` where several have different formats, or one is a selection; those of
 /// [`Format::open_many`] and [`Format::open_selection`].
 pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Opened> {
+    open_following(paths, limits, &Sources::default())
+}
+
+/// The same, following references that lead out of the dataset to `sources` and nowhere else, see
+/// [`Format::open_following`].
+///
+/// # Errors
+/// As for [`open_all`].
+pub fn open_following(paths: &[PathBuf], limits: &Limits, sources: &Sources) -> Result<Opened> {
     for path in paths {
         let Some(saved) = selection::find(path, limits)? else { continue };
         if paths.len() == 1 {
@@ -144,8 +153,32 @@ pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Opened> {
         return Err(Error::new(Kind::Invalid, "format/mixed", place, message));
     }
     let Probed { roots, format } = probe_all(paths)?;
-    let dataset = reopened(format.open_many(roots.clone(), limits)?)?;
+    let dataset = reopened(format.open_following(roots.clone(), limits, sources)?)?;
     Ok(Opened { roots, format, dataset })
+}
+
+/// Folders as places that references may lead to, by their absolute paths, with links in them and without.
+///
+/// # Errors
+/// `NotFound`, `Denied`, `Io` for a folder that cannot be opened; `site/name`.
+pub fn followed(folders: &[PathBuf]) -> Result<Sources> {
+    let mut sources = Sources::default();
+    for folder in folders {
+        let root: Arc<dyn Root> = Arc::new(LocalRoot::open(folder)?);
+        let fault = |error| IoError::os("open", folder.display().to_string(), error);
+        let absolute = std::path::absolute(folder).map_err(fault)?;
+        let mut paths = vec![absolute, folder.canonicalize().map_err(fault)?];
+        paths.dedup();
+        for path in paths {
+            let text = path.to_str().ok_or_else(|| {
+                let message = "expected a path of Unicode text, found another".to_owned();
+                let place = Place::file(folder.display());
+                Error::new(Kind::Invalid, "site/name", place, message)
+            })?;
+            sources.0.push((text.trim_end_matches('/').to_owned(), Arc::clone(&root)));
+        }
+    }
+    Ok(sources)
 }
 
 /// Opens the dataset at a local path, whatever its format.

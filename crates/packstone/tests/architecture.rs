@@ -120,8 +120,9 @@ fn lower_layers_name_no_higher_one() {
     assert_blind("model", &["expr", "format", "formats", "ops", "registry", "exec"]);
     assert_blind("expr", &["format", "formats", "ops", "registry", "exec"]);
     assert_blind("error", &["format", "formats", "ops", "registry", "exec"]);
+    assert_blind("order", &["format", "formats", "ops", "registry", "exec", "loader"]);
     assert_blind("exec", &["expr", "format", "formats", "ops", "registry"]);
-    assert_blind("format", &["formats", "ops", "registry"]);
+    assert_blind("format", &["formats", "ops", "registry", "loader"]);
     assert_blind("formats", &["ops", "registry", "loader"]);
     assert_blind("ops", &["formats", "registry", "loader"]);
     assert_blind("loader", &["formats", "registry"]);

@@ -10,8 +10,8 @@ use packstone::formats::sedpack::codes;
 use packstone::registry::FORMATS;
 
 /// The first words of codes, besides the names of formats.
-const ROOMS: [&str; 9] =
-    ["io", "model", "expr", "ops", "format", "exec", "cli", "site", "datasetrt"];
+const ROOMS: [&str; 10] =
+    ["io", "model", "expr", "ops", "format", "exec", "cli", "site", "datasetrt", "loader"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -112,16 +112,19 @@ fn every_row_says_kind_meaning_example_and_repair() {
 }
 
 #[test]
-fn every_code_of_a_format_is_used() {
-    use packstone::formats::{datasetrt, sds, tensordict};
-    for (format, all) in [
-        ("sedpack", codes::ALL),
-        ("tensordict", tensordict::codes::ALL),
-        ("datasetrt", datasetrt::codes::ALL),
-        ("sds", sds::codes::ALL),
+fn every_listed_code_is_used() {
+    use packstone::formats::{arrayrecord, datasetrt, sds, tensordict};
+    for (folder, format, all) in [
+        ("formats", "sedpack", codes::ALL),
+        ("formats", "tensordict", tensordict::codes::ALL),
+        ("formats", "datasetrt", datasetrt::codes::ALL),
+        ("formats", "sds", sds::codes::ALL),
+        ("formats", "arrayrecord", arrayrecord::codes::ALL),
+        (".", "loader", packstone::loader::codes::ALL),
     ] {
         let mut texts = Vec::new();
-        sources(&repository().join("crates/packstone/src/formats").join(format), &mut texts);
+        let folder = repository().join("crates/packstone/src").join(folder).join(format);
+        sources(&folder, &mut texts);
         let listed = texts.iter().find(|text| text.contains("macro_rules! codes")).unwrap();
         let start = format!(" = \"{format}/");
         let names = listed.lines().filter_map(|line| line.trim().split_once(start.as_str()));

@@ -1,5 +1,6 @@
 //! The commands: one verb a file.
 
+pub(crate) mod annotate;
 pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod convert;
@@ -14,8 +15,11 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod migrate;
 pub(crate) mod pack;
+pub(crate) mod plan;
 pub(crate) mod refresh;
 pub(crate) mod repair;
 pub(crate) mod select;
+pub(crate) mod state;
 pub(crate) mod unpack;
 pub(crate) mod verify;
+pub(crate) mod view;

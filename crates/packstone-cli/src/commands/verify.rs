@@ -14,7 +14,7 @@ use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
 use crate::output::{Out, Paint, note};
 use crate::progress::Bar;
-use crate::units;
+use crate::{hints, units};
 
 /// Check a whole dataset: structure, counts, checksums and every value.
 #[derive(Debug, clap::Args)]
@@ -37,8 +37,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let recorded = args.against.as_deref().map(recorded).transpose()?;
-    let audit =
-        AuditOptions { quick: args.quick, expect: args.expect.clone(), ..AuditOptions::default() };
+    let audit = AuditOptions {
+        quick: args.quick,
+        expect: args.expect.clone(),
+        sources: address::sources()?,
+        ..AuditOptions::default()
+    };
     let options = VerifyOptions { audit, threads: args.threads.count() };
     let bar = Bar::shared("verify");
     let mut report = check(&sources(&args.addresses)?, &options, &bar)?;
@@ -142,6 +146,10 @@ fn tell(report: &VerifyReport) {
         units::time(time),
         units::rate(report.bytes, time),
     ));
+    let absolute = report.findings.iter().find(|found| found.code.ends_with("/path_absolute"));
+    if let Some(hint) = absolute.and_then(|finding| hints::about(finding.code)) {
+        note(format!("hint: {hint}"));
+    }
     if report.findings.iter().any(|finding| finding.code.ends_with("/unlisted_file")) {
         note(
             "hint: `packstone repair PATH` lists what is whole among the files that no list names",

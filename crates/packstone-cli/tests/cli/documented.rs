@@ -20,7 +20,23 @@ fn every_type_and_member_is_documented() {
     let cache = golden_of("datasetrt", "v3_basic_none/data/basic_none_s1");
     let view = folder.path().join("view.json");
     let view = view.to_str().unwrap();
-    let calls: [&[&str]; 22] = [
+    let signals = folder.path().join("signals");
+    let source = golden_of("signal-dataset", "multi-shard/data");
+    packstone_testkit::copy_folder(std::path::Path::new(&source), &signals);
+    let lines = folder.path().join("labels.jsonl");
+    std::fs::write(&lines, "{}\n".repeat(5)).unwrap();
+    let [signals, lines] = [&signals, &lines].map(|path| path.to_str().unwrap());
+    let seen_as = folder.path().join("seen");
+    let seen_as = seen_as.to_str().unwrap();
+    let records = golden_of("arrayrecord", "three_none.arrayrecord");
+    let plan = run(["plan", &cache, "--json"]).lines();
+    let state = folder.path().join("state");
+    std::fs::write(&state, plan[1].at("state").to_string()).unwrap();
+    let state = state.to_str().unwrap();
+    let calls: [&[&str]; 27] = [
+        &["view", signals, seen_as],
+        &["annotate", signals, lines, "--name", "labels"],
+        &["inspect", &records],
         &["formats"],
         &["inspect", "--sizes", &good],
         &["dump", "--values", &good],
@@ -41,6 +57,8 @@ fn every_type_and_member_is_documented() {
         &["pack", &tree, packed],
         &["unpack", packed, unpacked],
         &["refresh", packed],
+        &["plan", &cache],
+        &["state", "show", state],
         &["inspect", "no/such"],
         &["inspect", &bad, "--nosuch"],
     ];
@@ -75,9 +93,11 @@ fn every_type_and_member_is_documented() {
         "format",
         "leaf",
         "manifest",
+        "rank",
         "rate",
         "sample",
         "selected",
+        "state",
         "summary",
         "value",
     ];

@@ -2,7 +2,7 @@
 
 use crate::support::{clean, run};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 18] = [
     "formats",
     "inspect",
     "head",
@@ -16,6 +16,8 @@ const COMMANDS: [&str; 16] = [
     "digest",
     "diff",
     "bench",
+    "plan",
+    "state",
     "demo",
     "completions",
     "man",

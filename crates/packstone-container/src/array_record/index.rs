@@ -29,6 +29,7 @@ pub(super) struct Index {
     /// Where the last chunk must end.
     pub(super) footer_offset: u64,
     pub(super) writer_options: Option<String>,
+    pub(super) note: Option<Vec<u8>>,
 }
 
 impl Index {
@@ -97,8 +98,8 @@ impl Index {
         if sum != metadata.records {
             return Err(Error::IndexRecords { offset, expected: metadata.records, found: sum });
         }
-        let writer_options = metadata.writer_options;
-        Ok(Self { chunks, group, records: sum, footer_offset: offset, writer_options })
+        let Metadata { writer_options, note, .. } = metadata;
+        Ok(Self { chunks, group, records: sum, footer_offset: offset, writer_options, note })
     }
 
     /// How many chunks.

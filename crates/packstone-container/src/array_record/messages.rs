@@ -43,18 +43,29 @@ pub(super) struct Metadata {
     pub(super) chunks: u64,
     pub(super) records: u64,
     pub(super) writer_options: Option<String>,
+    /// A field that packstone alone knows, beside the original's.
+    pub(super) note: Option<Vec<u8>>,
 }
+
+/// The number of the field with a note, far from those that the original gives out.
+const NOTE: u32 = 50_700;
 
 impl Metadata {
     /// `None` where the message has none.
     pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>, WireError> {
-        let mut found: Option<Self> = None;
+        let (mut found, mut note): (Option<Self>, _) = (None, None);
         for field in Reader::new(Span::new(bytes)) {
-            if let Field { number: 1, value: Value::Bytes(inner) } = field? {
-                found.get_or_insert_default().merge(inner)?;
+            match field? {
+                Field { number: 1, value: Value::Bytes(inner) } => {
+                    found.get_or_insert_default().merge(inner)?;
+                }
+                Field { number: NOTE, value: Value::Bytes(inner) } => {
+                    note = Some(inner.bytes.to_vec());
+                }
+                _ => {}
             }
         }
-        Ok(found)
+        Ok(found.map(|found| Self { note, ..found }))
     }
 
     fn merge(&mut self, message: Span<'_>) -> Result<(), WireError> {
@@ -83,6 +94,9 @@ impl Metadata {
         }
         let mut out = Vec::new();
         put_bytes(1, &inner, &mut out);
+        if let Some(note) = &self.note {
+            put_bytes(NOTE, note, &mut out);
+        }
         out
     }
 }
@@ -126,6 +140,9 @@ mod tests {
         assert_eq!((found.version, found.chunks, found.records), (1, 1, 1));
         assert_eq!(found.writer_options.as_deref(), Some(options));
         assert_eq!(found.encode(), metadata);
+
+        let noted = Metadata { note: Some(b"mine".to_vec()), ..found };
+        assert_eq!(Metadata::parse(&noted.encode()).unwrap(), Some(noted));
 
         let entry = b"\x08\x40\x10\x05\x18\x01";
         let mut out = Vec::new();

@@ -6,6 +6,7 @@
 //!              block, where the writer was asked for that
 //! footer     = one chunk: metadata { 1: { 1: version 1, 2: chunks, 3: records, 4: options of the writer } }, then for
 //!              each chunk { 1: offset, 2: decoded size, 3: records }; Protocol Buffers messages
+//!              perhaps with a note in field 50700, which only packstone knows
 //! postscript = a chunk at file size - 65536 with the message { 1: offset of the footer, 2: magic } three times
 //! ```
 //!
@@ -19,9 +20,9 @@
 //!   [`Writer`] is both for one thread.
 //! - [`WriterOptions`] and [`ReaderOptions`] speak the original's grammar: `group_size:1,zstd:3`.
 //!
-//! Uncompressed files are the original's byte for byte. With Zstandard they are where its library compresses alike: in
-//! version 1.5.7, which is linked here, about one stream in a hundred comes out otherwise than in the original's 1.5.6.
-//! Brotli and Snappy streams differ more often. All of them are read by the original.
+//! Uncompressed files are the original's byte for byte. With Zstandard they are where its library compresses alike:
+//! version 1.5.6, which is linked here, does; 1.5.7 makes about one stream in a hundred otherwise. Brotli and Snappy
+//! streams differ more often. All of them are read by the original.
 
 mod encoder;
 mod error;

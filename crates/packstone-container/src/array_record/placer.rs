@@ -19,6 +19,7 @@ pub struct Placer<W> {
     options: WriterOptions,
     entries: Vec<Entry>,
     records: u64,
+    note: Option<Vec<u8>>,
 }
 
 /// A finished file.
@@ -41,7 +42,7 @@ impl<W: Write> Placer<W> {
     pub fn new(out: W, options: &WriterOptions) -> Result<Self, WriteError> {
         options.check()?;
         let chunks = ChunkWriter::new(out)?;
-        Ok(Self { chunks, options: options.clone(), entries: Vec::new(), records: 0 })
+        Ok(Self::behind(chunks, options))
     }
 
     /// Goes on behind the chunks of a file that lost its end: `out` has the first [`Salvaged::end`] bytes of it.
@@ -51,12 +52,22 @@ impl<W: Write> Placer<W> {
     pub fn resume(out: W, options: &WriterOptions, salvaged: Salvaged) -> Result<Self, WriteError> {
         options.check()?;
         let chunks = ChunkWriter::resume(out, salvaged.end);
-        let mut placer = Self { chunks, options: options.clone(), entries: Vec::new(), records: 0 };
+        let mut placer = Self::behind(chunks, options);
         for entry in salvaged.entries {
             placer.fits(entry.records)?;
             placer.note(entry);
         }
         Ok(placer)
+    }
+
+    fn behind(chunks: ChunkWriter<W>, options: &WriterOptions) -> Self {
+        let options = options.clone();
+        Self { chunks, options, entries: Vec::new(), records: 0, note: None }
+    }
+
+    /// Leaves a note in the footer, in a field of the metadata message that the original does not have and passes over.
+    pub fn set_note(&mut self, note: Vec<u8>) {
+        self.note = Some(note);
     }
 
     /// Bytes of the file so far.
@@ -112,6 +123,7 @@ impl<W: Write> Placer<W> {
             chunks: self.entries.len() as u64,
             records: self.records,
             writer_options: Some(self.options.stored()),
+            note: self.note.take(),
         };
         let mut footer = metadata.encode();
         let mut ends = vec![footer.len()];

@@ -40,8 +40,9 @@ pub struct Span<'r> {
 }
 
 impl Reader {
-    /// Opens a file that is read in ranges: its end now, in one request of [`ReaderOptions::footer_prefetch_bytes`]
-    /// and another one only where the footer is longer; chunks as they are needed.
+    /// Opens a file. One whose bytes are not [at hand](ReadAt::at_hand) is read in ranges: its end now, in one request of
+    /// [`ReaderOptions::footer_prefetch_bytes`] and another one only where the footer is longer; chunks as they are
+    /// needed.
     ///
     /// # Errors
     /// [`ArrayRecordError`](Error) where the end of the file is damaged or contradicts itself.
@@ -50,7 +51,11 @@ impl Reader {
         options: &ReaderOptions,
         limits: Limits,
     ) -> Result<Self, Error> {
-        Self::of(Source::Ranges(file), options, limits)
+        let source = match file.at_hand()? {
+            Some(bytes) => Source::Whole(bytes),
+            None => Source::Ranges(file),
+        };
+        Self::of(source, options, limits)
     }
 
     /// Opens a file whose bytes are at hand: a map, or the content of a file in memory. Uncompressed records are slices
@@ -112,6 +117,11 @@ impl Reader {
     /// The options of the writer as the file states them; files of before October 2022 do not.
     pub fn writer_options(&self) -> Option<&str> {
         self.index.writer_options.as_deref()
+    }
+
+    /// What a writer noted about the records for readers that know of it, see [`Placer::set_note`](super::Placer::set_note).
+    pub fn note(&self) -> Option<&[u8]> {
+        self.index.note.as_deref()
     }
 
     /// The chunk that holds a record, and the record's number in it.

@@ -44,7 +44,7 @@ fn finish(mut writer: ChunkWriter<Vec<u8>>, at: u64) -> Vec<u8> {
 
 fn metadata(chunks: u64, records: u64, options: Option<&str>) -> Vec<u8> {
     let writer_options = options.map(str::to_owned);
-    Metadata { version: 1, chunks, records, writer_options }.encode()
+    Metadata { version: 1, chunks, records, writer_options, note: None }.encode()
 }
 
 fn entry(offset: u64, decoded_size: u64, records: u64) -> Vec<u8> {
@@ -73,6 +73,26 @@ fn unknown_fields_and_missing_options_are_fine() {
     });
     assert_eq!(open(bytes.clone()).unwrap().writer_options(), None);
     assert_eq!(read(bytes).unwrap(), HELLO.map(Buf::copy_from));
+}
+
+#[test]
+fn notes_are_kept_and_change_nothing_else() {
+    let write = |note: Option<&[u8]>| {
+        let mut writer = Writer::new(Vec::new(), &WriterOptions::default()).unwrap();
+        HELLO.iter().for_each(|record| writer.write(record).unwrap());
+        if let Some(note) = note {
+            writer.set_note(note.to_vec());
+        }
+        writer.finish().unwrap().out
+    };
+    let noted = write(Some(b"{}"));
+    let reader = open(noted.clone()).unwrap();
+    assert_eq!(reader.note(), Some(&b"{}"[..]));
+    assert_eq!(read(noted.clone()).unwrap(), HELLO.map(Buf::copy_from));
+    let plain = write(None);
+    assert_eq!(open(plain.clone()).unwrap().note(), None);
+    let at = usize::try_from(reader.footer_offset()).unwrap();
+    assert_eq!(plain[..at], noted[..at]);
 }
 
 /// What counts is the index, whatever the options say.
@@ -270,6 +290,32 @@ fn records() -> impl Strategy<Value = Vec<Vec<u8>>> {
         1 => (any::<u8>(), 60_000usize..70_000).prop_map(|(byte, len)| vec![byte; len]),
     ];
     proptest::collection::vec(record, 0..30)
+}
+
+#[test]
+fn chunks_made_elsewhere_give_the_same_file() {
+    let records: Vec<Vec<u8>> = (0..10u8).map(|n| vec![n; usize::from(n) * 9000]).collect();
+    for text in ["group_size:1", "group_size:3,uncompressed,pad_to_block_boundary:true"] {
+        let options: WriterOptions = text.parse().unwrap();
+        let mut whole = Writer::new(Vec::new(), &options).unwrap();
+        records.iter().for_each(|record| whole.write(record).unwrap());
+        let (mut placed, mut encoder) =
+            (Writer::new(Vec::new(), &options).unwrap(), Encoder::new(&options).unwrap());
+        for group in records.chunks(usize::try_from(options.group_size).unwrap()) {
+            let mut chunk = EncodedChunk::default();
+            let group: Vec<&[u8]> = group.iter().map(Vec::as_slice).collect();
+            encoder.encode(&group, &mut chunk).unwrap();
+            placed.place(&chunk).unwrap();
+        }
+        assert_eq!(placed.records(), 10);
+        assert_eq!(placed.finish().unwrap().out, whole.finish().unwrap().out, "{text}");
+    }
+    let options: WriterOptions = "group_size:3".parse().unwrap();
+    let mut open = Writer::new(Vec::new(), &options).unwrap();
+    open.write(b"one").unwrap();
+    let mut chunk = EncodedChunk::default();
+    Encoder::new(&options).unwrap().encode(&[b"a", b"b", b"c"], &mut chunk).unwrap();
+    assert!(matches!(open.place(&chunk), Err(WriteError::Group { expected: 3, found: 1 })));
 }
 
 proptest! {

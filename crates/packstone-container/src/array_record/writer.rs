@@ -56,6 +56,23 @@ impl<W: Write> Writer<W> {
         self.group()
     }
 
+    /// Appends a chunk that an [`Encoder`] with the same options made elsewhere.
+    ///
+    /// # Errors
+    /// [`WriteError::Group`] after a group that is not full, and as for [`Placer::place`].
+    pub fn place(&mut self, chunk: &EncodedChunk) -> Result<(), WriteError> {
+        if !self.ends.is_empty() {
+            let (expected, found) = (self.group_size as u64, self.ends.len() as u64);
+            return Err(WriteError::Group { expected, found });
+        }
+        self.placer.place(chunk)
+    }
+
+    /// Leaves a note in the footer, see [`Placer::set_note`].
+    pub fn set_note(&mut self, note: Vec<u8>) {
+        self.placer.set_note(note);
+    }
+
     /// Records so far.
     pub fn records(&self) -> u64 {
         self.placer.records().saturating_add(self.ends.len() as u64)

@@ -167,6 +167,12 @@ impl Draft for FaultyFile<dyn Draft> {
         // The name is there and may yet fail to reach the disk.
         self.purse.step("sync", &self.path)
     }
+
+    fn publish_new(self: Box<Self>) -> Result<(), IoError> {
+        self.purse.step("create", &self.path)?;
+        self.inner.publish_new()?;
+        self.purse.step("sync", &self.path)
+    }
 }
 
 impl Journal for FaultyFile<dyn Journal> {

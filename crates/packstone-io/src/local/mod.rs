@@ -272,12 +272,20 @@ impl ReadAt for LocalFile {
         ranges.iter().map(|range| self.read_range(range)).collect()
     }
 
-    fn read_all(&self) -> Result<Buf, IoError> {
+    fn at_hand(&self) -> Result<Option<Buf>, IoError> {
         match usize::try_from(self.len) {
             Ok(len) if self.mapping && self.len >= MAP_FROM => {
-                mmap::map(&self.file, len).map_err(|e| self.fault(e))
+                mmap::map(&self.file, len).map(Some).map_err(|e| self.fault(e))
             }
-            _ => self.read_range(&(0..self.len)),
+            Ok(_) if self.len < MAP_FROM => self.read_range(&(0..self.len)).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn read_all(&self) -> Result<Buf, IoError> {
+        match self.at_hand()? {
+            Some(mapped) => Ok(mapped),
+            None => self.read_range(&(0..self.len)),
         }
     }
 }

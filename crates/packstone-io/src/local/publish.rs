@@ -69,6 +69,20 @@ impl<F: Borrow<OwnedFd>> LocalDraft<F> {
         self.named = true;
         Ok(())
     }
+
+    /// Gives it its name, which must be free.
+    fn rename_new(&mut self) -> Result<(), IoError> {
+        let (folder, to) = (self.folder.borrow(), self.path.name());
+        let flags = RenameFlags::NOREPLACE;
+        let named = match rustix::fs::renameat_with(folder, &self.name, folder, to, flags) {
+            // File systems without the flag: a hard link refuses an existing name as well.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                rustix::fs::linkat(folder, &self.name, folder, to, AtFlags::empty())
+            }
+            other => other.inspect(|()| self.named = true),
+        };
+        named.map_err(|e| self.fault("create", e))
+    }
 }
 
 impl Draft for LocalDraft<OwnedFd> {
@@ -84,6 +98,12 @@ impl Draft for LocalDraft<OwnedFd> {
         }
         rustix::fs::fsync(&self.file).map_err(|e| self.fault("sync", e))?;
         self.rename()?;
+        rustix::fs::fsync(&self.folder).map_err(|e| self.fault("sync", e))
+    }
+
+    fn publish_new(mut self: Box<Self>) -> Result<(), IoError> {
+        rustix::fs::fsync(&self.file).map_err(|e| self.fault("sync", e))?;
+        self.rename_new()?;
         rustix::fs::fsync(&self.folder).map_err(|e| self.fault("sync", e))
     }
 }
@@ -121,21 +141,7 @@ pub(super) fn create(root: &OwnedFd, path: &RelPath, content: &[u8]) -> Result<(
     let folder = folder_of(root, path)?;
     let mut draft = LocalDraft::start(&folder, path)?;
     draft.append(content)?;
-    let rename = rustix::fs::renameat_with(
-        &folder,
-        &draft.name,
-        &folder,
-        path.name(),
-        RenameFlags::NOREPLACE,
-    );
-    let named = match rename {
-        // File systems without the flag: a hard link refuses an existing name as well.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            rustix::fs::linkat(&folder, &draft.name, &folder, path.name(), AtFlags::empty())
-        }
-        other => other.inspect(|()| draft.named = true),
-    };
-    named.map_err(|e| IoError::os("create", path.as_str(), e.into()))
+    draft.rename_new()
 }
 
 pub(super) fn replace(root: &OwnedFd, files: &[(RelPath, Vec<u8>)]) -> Result<(), IoError> {

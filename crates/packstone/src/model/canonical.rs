@@ -5,6 +5,7 @@
 //! an unpaired surrogate stays an escape: members by the code points of their names, no space, integers digit by
 //! digit, other numbers as `repr` spells their nearest double. `1` and `1.0` differ, `1.0` and `1e0` do not.
 
+use packstone_container::digest::{Algorithm, Hasher};
 use packstone_container::json::{self, FloatStyle, Number, Object, Style, Value};
 
 /// The one spelling of `object`.
@@ -19,6 +20,21 @@ pub fn value(value: &Value) -> String {
     let mut out = String::new();
     any(&mut out, value);
     out
+}
+
+/// A digest of a list of numbers, in hex: XXH3-128 of their little-endian bytes.
+pub fn numbers(numbers: impl IntoIterator<Item = u64>) -> String {
+    let mut hasher = Hasher::new(Algorithm::Xxh128);
+    let mut bytes = Vec::with_capacity(8 << 10);
+    for number in numbers {
+        bytes.extend_from_slice(&number.to_le_bytes());
+        if bytes.len() >= 8 << 10 {
+            hasher.update(&bytes);
+            bytes.clear();
+        }
+    }
+    hasher.update(&bytes);
+    hasher.finish_hex()
 }
 
 fn any(out: &mut String, value: &Value) {

@@ -85,7 +85,9 @@ impl Find {
             return Ok(Matches(Source::Shards { shards, condition, left: None }));
         }
         let none: [&str; 0] = [];
+        // No values are asked for, so samples need not be alike.
         let scan = Scan::new(collection).threads(threads).limits(limits).identities(true);
+        let scan = scan.runs(true);
         let found = scan.fields(&none)?.map_shards(move |decoded| found_in(&decoded, &condition));
         Ok(Matches(Source::Samples { found, taken: Vec::new().into_iter() }))
     }

@@ -226,6 +226,11 @@ impl Draft for LogDraft {
         self.told.lock().unwrap().push(format!("publish {}", self.path));
         self.inner.publish()
     }
+
+    fn publish_new(self: Box<Self>) -> Result<(), IoError> {
+        self.told.lock().unwrap().push(format!("publish {}", self.path));
+        self.inner.publish_new()
+    }
 }
 
 impl<R: RootMut> Root for LogRoot<R> {

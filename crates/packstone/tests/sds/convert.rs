@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use packstone::format::{Dataset, Format, Plan};
+use packstone::format::{Dataset, Format, Plan, Writer};
 use packstone::formats::sds::Sds;
+use packstone::formats::sds::writer::{SdsWriter, WriteOptions};
 use packstone::json::{Object, Value};
 use packstone::model::{Batch, Column, DType, Field, Key, Schema};
 use packstone::ops::{
@@ -69,28 +70,6 @@ fn copies_within_the_format_have_the_same_content_names_and_annotations() {
         assert_eq!(opened.document().metadata, metadata);
         let errors = summary(&check(Arc::new(files), false));
         assert!(errors.iter().all(|(severity, _)| severity.name() == "info"), "{errors:?}");
-    }
-}
-
-#[test]
-fn sedpack_datasets_come_back_as_they_were() {
-    let cases = good_cases("sedpack");
-    for case in cases.iter().step_by(4) {
-        let root: Arc<dyn Root> = Arc::new(LocalRoot::open(&case.data).unwrap());
-        let source = format("sedpack").unwrap().open(root, &Limits::default()).unwrap();
-        if source.schema().fields.is_empty() {
-            continue;
-        }
-        let (files, there) = memory();
-        let sds = to(&source, "sds", &there, &options()).unwrap();
-        assert!(summary(&check(Arc::new(files), false)).is_empty(), "{}", case.name);
-        let back: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
-        let back = to(&sds, "sedpack", &back, &options()).unwrap();
-        for collection in source.collections() {
-            let expected = digest(source.as_ref(), &collection);
-            assert_eq!(digest(sds.as_ref(), &collection), expected, "{}", case.name);
-            assert_eq!(digest(back.as_ref(), &collection), expected, "{}", case.name);
-        }
     }
 }
 
@@ -189,6 +168,30 @@ fn collections_scalars_and_shapes_of_a_new_dataset_come_back() {
     assert_eq!(record.field("scalar").unwrap().shape, [1]);
     assert_eq!(made.record(6).unwrap().id, "test/0");
     assert!(summary(&check(Arc::new(files), false)).is_empty());
+}
+
+#[test]
+fn any_number_of_threads_writes_the_same_bytes() {
+    let source = golden("annotations").collection("records").unwrap();
+    let all = Scan::new(source).threads(0).identities(true).shards().next().unwrap().unwrap().batch;
+    let write = |threads: usize, rows: usize| {
+        let (files, root) = memory();
+        let collections = vec![("records".to_owned(), None)];
+        let plan = Plan { schema: Arc::clone(all.schema()), collections, ..Plan::default() };
+        let mut options = WriteOptions::new(&plan, &Object::new()).unwrap();
+        (options.threads, options.records_per_shard) = (threads, 3);
+        let mut writer = Box::new(SdsWriter::with_options(root, &plan, options).unwrap());
+        for first in (0..all.rows()).step_by(rows) {
+            let part = all.slice(first..all.rows().min(first + rows)).unwrap();
+            writer.write("records", &part).unwrap();
+        }
+        assert_eq!(writer.finish().unwrap().samples, all.rows() as u64);
+        files.files()
+    };
+    let expected = write(0, 1);
+    for (threads, rows) in [(0, 100), (1, 100), (2, 2), (3, 100), (8, 3)] {
+        assert_eq!(write(threads, rows), expected, "{threads} threads, {rows} rows at once");
+    }
 }
 
 #[test]

@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use packstone::format::Dataset;
-use packstone::formats::sds::options::OpenOptions;
-use packstone::formats::sds::parts::publish::PublishOptions;
+use packstone::formats::sds::options::{OpenOptions, Policy};
+use packstone::formats::sds::parts::axes::Axis;
+use packstone::formats::sds::parts::publish::{PublishOptions, publish};
+use packstone::formats::sds::parts::record::{Record, RecordField};
 use packstone::formats::sds::parts::view::{ViewSource, materialize, publish_view};
+use packstone::formats::sds::parts::write::{ShardOptions, write_shard};
 use packstone::formats::sds::reader::SdsDataset;
-use packstone::ops::{DigestOptions, digest_collection};
-use packstone::{Error, LocalRoot, RelPath, Root, RootMut};
+use packstone::json::Object;
+use packstone::model::DType;
+use packstone::ops::{DigestOptions, Scan, digest_collection, gather};
+use packstone::{Error, LocalRoot, MemoryRoot, RelPath, Root, RootMut};
+use packstone_io::Buf;
 use packstone_testkit::{copy_folder, golden_folder};
 
 use super::bad::{check, summary};
@@ -70,6 +76,116 @@ fn a_view_of_what_lies_inside_is_that_of_the_library_but_for_the_folder_of_its_p
     let indices: Vec<_> = (0..5).map(|n| set.annotation(n).unwrap().source_index).collect();
     assert_eq!(indices, [0, 1, 2, 3, 4]);
     assert!(summary(&check(root as _, false)).is_empty());
+}
+
+/// A view inside of which its source lies: `records` records of so many bytes in shards of `each`.
+fn wide(
+    records: u64,
+    bytes: usize,
+    each: usize,
+    ordinals: &[u64],
+    per_page: u64,
+) -> (MemoryRoot, SdsDataset) {
+    let root = MemoryRoot::new();
+    let made: Vec<Record> = (0..records)
+        .map(|number| {
+            let values: Buf = vec![number as u8; bytes].into();
+            let (shape, axes) = (vec![bytes as u64], Axis::unnamed(&[bytes as u64]));
+            let field = RecordField {
+                dtype: DType::UInt8,
+                shape,
+                data: values,
+                axes,
+                metadata: Object::new(),
+            };
+            let fields = vec![("x".to_owned(), field)];
+            Record { id: number.to_string(), fields, ..Record::default() }
+        })
+        .collect();
+    let inner: Arc<dyn RootMut> = Arc::new(MemoryRoot::new());
+    let shards: Vec<_> = made
+        .chunks(each)
+        .enumerate()
+        .map(|(number, part)| {
+            let part = part.iter().cloned().map(Ok);
+            let work = format!("{number:04}");
+            write_shard(inner.as_ref(), part, &work, 0, &ShardOptions::default()).unwrap()
+        })
+        .collect();
+    let named = PublishOptions::new("source", "source");
+    let source = publish(&inner, &shards, &named, &Policy::default()).unwrap();
+    let paths = ["root.json", "snapshots/source/snapshot.json"].map(str::to_owned).into_iter();
+    let pages = source.snapshot().manifests.iter().map(|page| page.object.path.to_string());
+    let objects = shards.iter().flat_map(|shard| [&shard.data, &shard.metadata]);
+    let objects = objects.map(|object| object.path.to_string());
+    for path in paths.chain(pages).chain(objects) {
+        let path = RelPath::new(&path).unwrap();
+        let inside = RelPath::new("source").unwrap().below(&path);
+        root.create(&inside, &source.store().objects.root.read(&path).unwrap()).unwrap();
+    }
+    let mut options = PublishOptions::new("view", "view");
+    options.shards_per_page = per_page;
+    let target: Arc<dyn RootMut> = Arc::new(root.clone());
+    let view = publish_view(&target, &source, &inside("source"), ordinals, &options).unwrap();
+    (root, view)
+}
+
+fn parts(view: &SdsDataset) -> Vec<u64> {
+    let records = view.collection("records").unwrap();
+    records.shards(0).map(|shard| shard.unwrap().rows).collect()
+}
+
+#[test]
+fn neighbours_of_one_object_are_read_at_once_within_bounds() {
+    // Pages end a part, and so does another object.
+    let ordinals: Vec<u64> = (0..10).chain([3, 3, 9, 0]).collect();
+    let (_, view) = wide(10, 4, 5, &ordinals, 6);
+    assert_eq!(parts(&view), [5, 1, 4, 2, 1, 1]);
+    let ids = |view: &SdsDataset| -> Vec<String> {
+        view.rows(0..view.len()).unwrap().into_iter().map(|row| row.id.unwrap()).collect()
+    };
+    let expected: Vec<String> = ordinals.iter().map(u64::to_string).collect();
+    assert_eq!(ids(&view), expected);
+    let values = |view: &SdsDataset, indices: &[u64]| -> Vec<u8> {
+        let records = view.collection("records").unwrap();
+        let batch = gather(records.as_ref(), indices, None, &mut Default::default()).unwrap();
+        batch.samples().map(|sample| sample.get("x").unwrap().bytes[0]).collect()
+    };
+    let all: Vec<u64> = (0..14).collect();
+    assert_eq!(values(&view, &all), ordinals.iter().map(|n| *n as u8).collect::<Vec<_>>());
+    for from in 0..14 {
+        assert_eq!(values(&view, &[from, 13, 0, from]), {
+            let of = |at: u64| ordinals[at as usize] as u8;
+            [of(from), of(13), of(0), of(from)]
+        });
+        let records = view.collection("records").unwrap();
+        assert_eq!(records.shards(from).map(|shard| shard.unwrap().rows).sum::<u64>(), 14 - from);
+    }
+    // At most 1024 records and some 32 MiB.
+    let many: Vec<u64> = (0..2100).map(|n| n % 50).collect();
+    assert_eq!(parts(&wide(50, 1, 50, &many, 10_000).1), [1024, 1024, 52]);
+    let (_, large) = wide(3, 9 << 20, 3, &[0, 1, 2, 0, 1, 2, 2], 100);
+    assert_eq!(parts(&large), [3, 3, 1]);
+}
+
+#[test]
+fn a_damaged_neighbour_is_named() {
+    let (root, view) = wide(8, 600, 8, &[0, 1, 2, 3, 4, 5, 6, 7], 100);
+    let object = view.store().index.locate(0).unwrap().entry().unwrap().data.path.to_string();
+    let path = RelPath::new(&object).unwrap();
+    let mut bytes = root.read(&path).unwrap().to_vec();
+    // Each chunk has the frame of its sizes and that of its record.
+    let frames: Vec<usize> =
+        (0..65_536).filter(|at| bytes[*at..].starts_with(&[0x28, 0xb5, 0x2f, 0xfd])).collect();
+    bytes[frames[2 * 5 + 1] + 20] ^= 1;
+    root.replace(&[(path, bytes)]).unwrap();
+    let view = kit::open(Arc::new(root)).unwrap();
+    let records = view.collection("records").unwrap();
+    let error = Scan::new(Arc::clone(&records)).threads(0).shards().find_map(Result::err).unwrap();
+    assert_eq!((error.code(), error.place().record), ("sds/shard_damaged", Some(5)));
+    let read = |at| gather(records.as_ref(), &[at], None, &mut Default::default());
+    assert!([0, 4, 6, 7].into_iter().all(|at| read(at).is_ok()));
+    assert_eq!(read(5).err().unwrap().code(), "sds/shard_damaged");
 }
 
 #[test]

@@ -42,7 +42,7 @@ const LEVELS: usize = 16;
 /// # Errors
 /// Where `root.json` cannot be read or is refused: then there is no dataset to check.
 pub fn audit(root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit> {
-    let open = OpenOptions::within(&options.limits);
+    let open = OpenOptions::within(&options.limits).with_sources(&options.sources);
     let mut notes = Notes::new(root_place());
     let objects = Objects::new(Arc::clone(&root), &open.sources);
     let document = read_root(&objects, &open.policy, &mut notes)?;

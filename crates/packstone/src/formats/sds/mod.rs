@@ -41,8 +41,8 @@ use packstone_io::{Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    Audit, AuditOptions, Dataset, Format, MergeOptions, Plan, RepairOptions, RepairReport, Writer,
-    Written,
+    Audit, AuditOptions, Dataset, Format, MergeOptions, Plan, RepairOptions, RepairReport, Sources,
+    Writer, Written, only,
 };
 use crate::model::{Fidelity, Holds};
 
@@ -85,6 +85,17 @@ impl Format for Sds {
 
     fn open(&self, root: Arc<dyn Root>, limits: &Limits) -> Result<Arc<dyn Dataset>> {
         Ok(Arc::new(reader::SdsDataset::open(root, limits)?))
+    }
+
+    fn open_following(
+        &self,
+        roots: Vec<Arc<dyn Root>>,
+        limits: &Limits,
+        sources: &Sources,
+    ) -> Result<Arc<dyn Dataset>> {
+        let root = only(ID, roots)?;
+        let options = options::OpenOptions::within(limits).with_sources(sources);
+        Ok(Arc::new(reader::SdsDataset::open_with(root, &options)?))
     }
 
     fn holds(&self, plan: &Plan, options: &Object) -> Result<Holds> {

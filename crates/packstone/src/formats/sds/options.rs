@@ -8,6 +8,8 @@ use std::sync::Arc;
 use packstone_container::Limits;
 use packstone_io::Root;
 
+use crate::format::Sources;
+
 /// Bounds of a JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonPolicy {
@@ -118,6 +120,15 @@ impl OpenOptions {
     /// No more than `limits`, and no absolute references.
     pub fn within(limits: &Limits) -> Self {
         Self { policy: Policy::within(limits), limits: *limits, sources: Vec::new() }
+    }
+
+    /// The same options, following references to these sources.
+    #[must_use]
+    pub fn with_sources(self, sources: &Sources) -> Self {
+        let add = |options: Self, (prefix, root): &(String, Arc<dyn Root>)| {
+            options.with_source(prefix.as_str(), Arc::clone(root))
+        };
+        sources.0.iter().fold(self, add)
     }
 
     /// The same options, following references that start with `prefix` to what lies in `root`: a view's source.

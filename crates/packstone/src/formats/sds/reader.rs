@@ -164,6 +164,20 @@ impl SdsDataset {
         self.store.catalog()?.set(Arc::clone(&self.store), name)
     }
 
+    /// The ordinals of the records that a collection is.
+    ///
+    /// # Errors
+    /// `unknown_set`, also for annotation sets.
+    pub fn ordinals(&self, collection: &str) -> Result<Range<u64>> {
+        let found = self.ranges().into_iter().find(|(name, _)| name == collection);
+        found.map(|(_, range)| range).ok_or_else(|| {
+            let known: Vec<String> = self.ranges().into_iter().map(|(name, _)| name).collect();
+            let known = known.join(", ");
+            let message = format!("expected records, one of {known}, found {collection:?}");
+            Error::new(Kind::NotFound, codes::UNKNOWN_SET, root_place(), message)
+        })
+    }
+
     /// The collections of records: one, or those that packstone's writer was given, with their first ordinals.
     fn ranges(&self) -> Vec<(String, Range<u64>)> {
         let Some(own) = self.store.own.as_ref().filter(|own| !own.collections.is_empty()) else {
@@ -219,11 +233,10 @@ impl Store {
         while next < ordinals.end {
             let found = self.index.locate(next)?;
             let entry = found.entry()?;
-            let first = next.saturating_sub(entry.first_ordinal);
-            let last = ordinals.end.saturating_sub(entry.first_ordinal).min(entry.record_count);
-            let last = last.min(first.saturating_add(AT_ONCE));
+            let until = ordinals.end.min(next.saturating_add(AT_ONCE));
+            let last = found.shared_end(|entry| &entry.metadata, until);
             let shard = self.shards.open(&entry.metadata)?;
-            let indices = (first..last).map(|at| entry.index(at).unwrap_or(u64::MAX));
+            let indices = (next..last).map(|at| found.index(at).unwrap_or(u64::MAX));
             let indices: Vec<u64> = indices.collect();
             let records = self.shards.decoding(|decoder| shard.records(&indices, decoder))?;
             let called = entry.metadata.path.to_string();
@@ -232,7 +245,7 @@ impl Store {
                 let row = Row::parse(bytes, &self.policy, &mut notes);
                 rows.push(row.map_err(|error| within(error, &called, Some(*index)))?);
             }
-            next = entry.first_ordinal.saturating_add(last);
+            next = last;
         }
         Ok(rows)
     }

@@ -15,8 +15,8 @@ use super::layout::{ROOT_DOCUMENT, fixed};
 use super::options::Policy;
 use super::parts::annotate::{AnnotationOptions, publish_annotations};
 use super::parts::carrier::{Annotation, from_metadata};
+use super::parts::encode::{Encoders, Naming, Piece};
 use super::parts::own::{MEMBER, Own, RECORDS};
-use super::parts::payload::encode;
 use super::parts::publish::{PublishOptions, SHARDS_PER_PAGE, publish};
 use super::parts::reference::ObjectPath;
 use super::parts::view::REFERENCE;
@@ -24,6 +24,7 @@ use super::parts::write::{PublishedShard, ShardOptions, ShardWriter};
 use super::reader::{ANNOTATIONS, SdsDataset};
 use super::schema::{check_plan, metadata_of, record};
 use crate::error::{Error, Place, Result};
+use crate::exec::default_threads;
 use crate::format::{Plan, Writer, Written};
 use crate::model::{Batch, Schema};
 
@@ -45,6 +46,8 @@ pub struct WriteOptions {
     pub records_per_shard: u64,
     /// Bytes of values in a shard, about, at most.
     pub bytes_per_shard: u64,
+    /// Threads that encode; 0 encodes where it is called. The bytes are the same.
+    pub threads: usize,
 }
 
 impl WriteOptions {
@@ -67,7 +70,9 @@ impl WriteOptions {
         publish.metadata = native.map(metadata_of).unwrap_or_default();
         // What is written here is no view, whatever its source was.
         publish.metadata.remove(REFERENCE);
-        let mut made = Self { publish, records_per_shard: 10_000, bytes_per_shard: 256 << 20 };
+        let threads = default_threads();
+        let (records_per_shard, bytes_per_shard) = (10_000, 256 << 20);
+        let mut made = Self { publish, records_per_shard, bytes_per_shard, threads };
         let value = Value::Object(options.clone());
         made.read(At::root(&value)).map_err(|error| invalid(error.to_string()))?;
         made.publish.check(&Policy::default())?;
@@ -114,7 +119,7 @@ pub fn set_name(collection: &str) -> Option<&str> {
 struct Lane {
     name: String,
     /// Records that wait for their shard to be full.
-    waiting: Vec<super::parts::payload::Encoded>,
+    waiting: Vec<Piece>,
     waiting_bytes: u64,
     records: u64,
     shards: Vec<PublishedShard>,
@@ -127,6 +132,7 @@ pub struct SdsWriter {
     root: Arc<dyn RootMut>,
     options: WriteOptions,
     shard_options: Arc<ShardOptions>,
+    encoders: Encoders,
     own: Own,
     lanes: Vec<Lane>,
     /// True where the source has annotation sets, so that collections of their names are such.
@@ -141,6 +147,18 @@ impl SdsWriter {
     /// # Errors
     /// `collision`; `not_writable`, `option_invalid`, `id_invalid`.
     pub fn create(root: Arc<dyn RootMut>, plan: &Plan, options: &Object) -> Result<Self> {
+        Self::with_options(root, plan, WriteOptions::new(plan, options)?)
+    }
+
+    /// The same with options that are read already.
+    ///
+    /// # Errors
+    /// As for [`SdsWriter::create`].
+    pub fn with_options(
+        root: Arc<dyn RootMut>,
+        plan: &Plan,
+        options: WriteOptions,
+    ) -> Result<Self> {
         check_plan(plan)?;
         if !plan.collections.is_empty()
             && plan.collections.iter().all(|(name, _)| set_name(name).is_some())
@@ -155,7 +173,6 @@ impl SdsWriter {
                 message,
             ));
         }
-        let options = WriteOptions::new(plan, options)?;
         if root.len(&fixed(ROOT_DOCUMENT)).is_ok() {
             let message = "expected a folder without a dataset, found one in it";
             let place = Place::file(ROOT_DOCUMENT);
@@ -164,9 +181,11 @@ impl SdsWriter {
         let annotated = plan.source.as_ref().is_some_and(|(id, _)| id == super::ID);
         let lane =
             |(name, _): &(String, Option<u64>)| Lane { name: name.clone(), ..Lane::default() };
+        let shard_options = Arc::<ShardOptions>::default();
         let mut writer = Self {
             root,
-            shard_options: Arc::default(),
+            encoders: Encoders::new(&shard_options, options.threads),
+            shard_options,
             own: Own { schema: Schema::clone(&plan.schema), bare: true, ..Own::default() },
             lanes: plan.collections.iter().map(lane).collect(),
             options,
@@ -193,25 +212,15 @@ impl SdsWriter {
     fn take(&mut self, collection: &str, batch: &Batch) -> Result<()> {
         let at = self.lane(collection);
         let Some(lane) = self.lanes.get(at) else { return Ok(()) };
-        let first = lane.records;
-        let alone = self.lanes.len() == 1;
-        let called = |row: usize| {
-            let number = first.saturating_add(row as u64);
-            if alone { number.to_string() } else { format!("{collection}/{number}") }
-        };
-        let rows = 0..batch.rows();
-        let here = |row: usize| {
-            move |error: Error| {
-                let place = error.place().clone().record(first.saturating_add(row as u64));
-                error.with_place(place)
-            }
-        };
+        let several = (self.lanes.len() > 1).then(|| Arc::from(collection));
+        let naming = Naming { collection: several, first: lane.records };
         if self.set_of(collection).is_some() {
             let annotation = |row: usize| {
-                let record = record(batch, row, || called(row))?;
+                let record = record(batch, row, || naming.id(row))?;
                 from_metadata(record.id, &record.metadata, record.fields)
             };
-            let all = rows.map(|row| annotation(row).map_err(here(row)));
+            let rows = 0..batch.rows();
+            let all = rows.map(|row| annotation(row).map_err(|error| naming.place(row, error)));
             let all = all.collect::<Result<Vec<_>>>()?;
             if let Some(lane) = self.lanes.get_mut(at) {
                 lane.records = lane.records.saturating_add(all.len() as u64);
@@ -219,21 +228,15 @@ impl SdsWriter {
             }
             return Ok(());
         }
-        let policy = &self.shard_options.policy;
-        let encoded = rows.map(|row| {
-            let record = record(batch, row, || called(row)).map_err(here(row))?;
-            encode(&record, policy).map_err(here(row))
-        });
         // A batch is taken as a whole or not at all.
-        let encoded = encoded.collect::<Result<Vec<_>>>()?;
+        let pieces = self.encoders.encode(batch, &naming)?;
         self.own.bare = self.own.bare && batch.metadata_runs().all(|(_, said)| said.is_empty());
         self.failed = true;
-        for record in encoded {
+        for piece in pieces {
             let full = self.lanes.get_mut(at).is_some_and(|lane| {
-                let size = (record.record.len() as u64).saturating_add(record.row.len() as u64);
-                lane.waiting_bytes = lane.waiting_bytes.saturating_add(size);
+                lane.waiting_bytes = lane.waiting_bytes.saturating_add(piece.bytes);
                 lane.records = lane.records.saturating_add(1);
-                lane.waiting.push(record);
+                lane.waiting.push(piece);
                 lane.waiting.len() as u64 >= self.options.records_per_shard
                     || lane.waiting_bytes >= self.options.bytes_per_shard
             });
@@ -255,7 +258,7 @@ impl SdsWriter {
         // Names in the order of collections, and of records in them.
         let work_id = if several { format!("{at:04}-{first:012}") } else { format!("{first:012}") };
         let mut writer = ShardWriter::start(self.root.as_ref(), &work_id, 0, &self.shard_options)?;
-        waiting.iter().try_for_each(|encoded| writer.push_encoded(encoded))?;
+        waiting.iter().try_for_each(|piece| writer.place(piece))?;
         let shard = writer.finish()?;
         self.written.shards = self.written.shards.saturating_add(1);
         self.written.samples = self.written.samples.saturating_add(shard.record_count);

@@ -8,8 +8,9 @@ use packstone_io::{Buf, Kind};
 use super::Form;
 use super::plan::{Carry, Slot};
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, Selected, ShardRef};
+use crate::format::{Access, Collection, Dataset, Info, Leaves, ReadContext, Selected, ShardRef};
 use crate::model::{Batch, Column, Field, Outline, SampleTable, Schema};
+use crate::order::Order;
 
 /// The dataset as its source had it, where it carries a description; else the dataset itself.
 ///
@@ -272,6 +273,14 @@ impl Collection for Decoded {
         if self.about.is_some() { Ok(None) } else { self.inner.table() }
     }
 
+    fn draws(&self, seed: u64, weights: Option<&[f64]>) -> Result<Option<Arc<dyn Order>>> {
+        self.inner.draws(seed, weights)
+    }
+
+    fn recorded(&self) -> Option<String> {
+        self.inner.recorded()
+    }
+
     fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
         self.inner.stored_bytes(shard)
     }
@@ -297,5 +306,9 @@ impl Collection for Decoded {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         self.through(fields, |stored| self.inner.read_rows(shard, rows, Some(stored), context))
+    }
+
+    fn access(&self) -> Access {
+        self.inner.access()
     }
 }

@@ -121,6 +121,12 @@ impl Weights {
         Ok(Self { sums, scale, digest: OnceLock::new() })
     }
 
+    /// The error for weights that are not one a row.
+    pub(super) fn miscounted(rows: u64, found: u64) -> Error {
+        let message = format!("expected weights of {rows} rows, found {found}");
+        Error::new(Kind::Invalid, codes::TABLE_INVALID, Place::default(), message)
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> u64 {

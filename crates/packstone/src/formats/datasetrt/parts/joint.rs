@@ -12,11 +12,13 @@ use super::super::options::WriterOptions;
 use super::super::schema::describe;
 use super::cache::Cache;
 use super::maps::Stay;
+use super::native::NativeOrder;
 use super::peer::{self, unreadable};
 use super::whole::sample_table;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, ReadContext, ShardRef};
+use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, DType, Field, SampleTable, Schema, Unreadable};
+use crate::order::Order;
 
 /// The only field of a sample.
 pub const PAYLOAD: &str = "data";
@@ -256,6 +258,20 @@ impl Collection for Joint {
         sample_table(self).map(Some)
     }
 
+    fn draws(&self, seed: u64, weights: Option<&[f64]>) -> Result<Option<Arc<dyn Order>>> {
+        Ok(Some(Arc::new(NativeOrder::new(self.len(), seed, weights)?)))
+    }
+
+    /// Checksums of the manifests: of tables, indices and the last shards.
+    fn recorded(&self) -> Option<String> {
+        let caches = self.caches().iter().map(|cache| {
+            let contents = cache.manifest.contents();
+            let shard = contents.shards.last().map_or("", |shard| shard.sha256.as_str());
+            [contents.metadata_sha256.as_str(), contents.index_sha256.as_str(), shard].join(" ")
+        });
+        Some(caches.collect::<Vec<_>>().join("\n"))
+    }
+
     fn document(&self) -> Option<&Object> {
         match self.0.caches.as_slice() {
             [only] => Some(&only.manifest.contents().document),
@@ -316,5 +332,9 @@ impl Collection for Joint {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         self.read_run(shard, Some(rows), fields, context)
+    }
+
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }

@@ -5,7 +5,7 @@
 //! chacha   words of one draw           permutation   NumPy's shuffle of row numbers
 //! draws    a draw's row                loader        who of many consumers reads what
 //! sampler  windows of draws, state     table         rows, weights, metadata columns
-//!                                      view          a selection of samples as a document
+//! native   draws as an order           view          a selection of samples as a document
 //! ```
 //!
 //! These are computation and open no file; the other modules read and write caches, [`runtime`] by way of these.
@@ -26,6 +26,7 @@ pub mod journal;
 pub mod loader;
 pub mod maps;
 pub mod migrate;
+pub mod native;
 pub mod peer;
 pub mod permutation;
 pub mod read;

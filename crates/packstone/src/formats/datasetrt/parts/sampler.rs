@@ -96,20 +96,27 @@ impl Sampler {
 
     /// Reserves the next window. To be called when reading starts, not before.
     pub fn reserve(&mut self) -> Window {
+        let (window, next) = (self.ahead(0), self.ahead(1).first);
+        match self.order {
+            Order::Table => self.next_row = next,
+            Order::Shuffled(_) => self.next_draw = next,
+        }
+        window
+    }
+
+    /// The window that is next after so many others of the present length; none is reserved.
+    #[must_use]
+    pub fn ahead(&self, windows: u64) -> Window {
         let len = self.epoch_len;
         let first = match self.order {
             Order::Table => {
-                let (first, rows) = (self.next_row, self.population.rows());
-                let next = u128::from(first) + u128::from(len);
-                let next = next.checked_rem(u128::from(rows)).unwrap_or(0);
-                self.next_row = u64::try_from(next).unwrap_or(0);
-                first
+                let rows = u128::from(self.population.rows());
+                let samples =
+                    (u128::from(windows) * u128::from(len)).checked_rem(rows).unwrap_or(0);
+                let first = (u128::from(self.next_row) + samples).checked_rem(rows).unwrap_or(0);
+                u64::try_from(first).unwrap_or(0)
             }
-            Order::Shuffled(_) => {
-                let first = self.next_draw;
-                self.next_draw = first.wrapping_add(len);
-                first
-            }
+            Order::Shuffled(_) => self.next_draw.wrapping_add(windows.wrapping_mul(len)),
         };
         Window { order: self.order, population: self.population.clone(), first, len, position: 0 }
     }

@@ -22,8 +22,8 @@ use super::peer::{self, unreadable};
 use super::table::Identity;
 use super::view::{CacheStamp, View};
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, Selected, ShardRef};
-use crate::model::{Batch, SampleTable, Schema, Unreadable};
+use crate::format::{Access, Collection, Dataset, Info, ReadContext, Selected, ShardRef};
+use crate::model::{Batch, SampleTable, Schema, Unreadable, canonical};
 
 /// Samples of a shard at most, and their stored bytes, about.
 const SHARD_ROWS: u64 = 4096;
@@ -317,6 +317,14 @@ impl Collection for SelectedCollection {
         Ok(Some(SampleTable { table, ..whole }))
     }
 
+    /// What the caches record, and which of their samples these are.
+    fn recorded(&self) -> Option<String> {
+        let runs = self.0.view.runs();
+        let runs = runs.flat_map(|(first, count)| [first.cache_id, first.sample_id, count]);
+        let below = self.0.joint.recorded().unwrap_or_default();
+        Some(format!("{} {below}", canonical::numbers(runs)))
+    }
+
     fn document(&self) -> Option<&Object> {
         self.0.joint.document()
     }
@@ -373,5 +381,9 @@ impl Collection for SelectedCollection {
         let all = self.rows_of(shard);
         let row = |row: &usize| all.start.saturating_add(*row as u64);
         self.read_samples(shard, rows.iter().map(row), fields, context)
+    }
+
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }

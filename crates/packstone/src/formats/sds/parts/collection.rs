@@ -1,7 +1,8 @@
 //! Records and annotation sets as collections of samples.
 //!
 //! What is read at once is a part of a shard: as many records as promise some 32 MiB, at most 1024. Parts of one shard
-//! have its number.
+//! have its number. Entries of a view that follow one another in one shard are read as one part, with the number of the
+//! first.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,10 +15,11 @@ use super::annotations::AnnotationSet;
 use super::batch::{Placed, Shapes, build, identity, metadata_runs, mixed, own_schema, places};
 use super::catalog::SetShard;
 use super::index::Found;
+use super::manifest::ShardEntry;
 use super::record::Record;
 use super::reference::ObjectPath;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, ReadContext, ShardRef};
+use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
 
 /// Bytes of a shard that are read at once.
@@ -58,11 +60,39 @@ pub struct Records {
     pub store: Arc<Store>,
 }
 
-/// A part of a shard of records.
+/// A part of a shard of records: of one entry, or of several that name the same object.
 struct Part {
+    /// The first of them.
     found: Found,
-    /// Its first record in the entry.
-    offset: u64,
+    /// The ordinal of its first record.
+    first: u64,
+}
+
+/// Where a part ends that has a whole entry up to `next`: behind as many records of its neighbours as may be read at once.
+fn joined(
+    store: &Store,
+    found: &Found,
+    entry: &ShardEntry,
+    first: u64,
+    next: u64,
+    end: u64,
+) -> u64 {
+    let most = end.min(first.saturating_add(PART_RECORDS));
+    let stop = found.shared_end(|entry| &entry.data, most);
+    if stop <= next {
+        return next;
+    }
+    // One that does not open is named by whoever reads it.
+    let Ok(shard) = store.shards.open(&entry.data) else { return next };
+    let size = |ordinal| found.index(ordinal).and_then(|index| shard.size(index));
+    let mut left = PART_BYTES;
+    for ordinal in first..stop {
+        match size(ordinal).and_then(|size| left.checked_sub(size)) {
+            Some(rest) => left = rest,
+            None => return ordinal.max(next),
+        }
+    }
+    stop
 }
 
 impl Collection for Records {
@@ -117,13 +147,27 @@ impl Collection for Records {
         Ok(!self.is_empty() && !self.store.is_bare())
     }
 
+    /// The share of the object, also where it is not one of the dataset.
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        let part = shard.detail.downcast_ref::<Part>()?;
+        let entry = part.found.entry().ok()?;
+        let records = match &entry.record_indices {
+            None => entry.record_count,
+            // How many there are beside those of a view, only the object knows.
+            Some(_) => self.store.shards.open(&entry.data).ok()?.len(),
+        };
+        let bytes = u128::from(entry.data.stored_bytes).saturating_mul(shard.rows.into());
+        u64::try_from(bytes.checked_div(records.into())?).ok()
+    }
+
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let (start, end) = (self.range.start, self.range.end);
         let mut next = start.saturating_add(from);
         if next >= end && !self.is_empty() {
             return Box::new(std::iter::empty());
         }
-        let mut entries = Arc::clone(&self.store.index).entries(next);
+        let store = Arc::clone(&self.store);
+        let mut entries = Arc::clone(&store.index).entries(next);
         let mut open: Option<Found> = None;
         Box::new(std::iter::from_fn(move || {
             loop {
@@ -147,8 +191,12 @@ impl Collection for Records {
                 }
                 let rows = part_records(entry.data.stored_bytes, entry.record_count);
                 let rows = rows.min(last.saturating_sub(next));
-                let part =
-                    Part { offset: next.saturating_sub(entry.first_ordinal), found: found.clone() };
+                let part = Part { first: next, found: found.clone() };
+                let mut behind = next.saturating_add(rows);
+                if behind == last {
+                    behind = joined(&store, &found, entry, next, behind, end);
+                }
+                let rows = behind.saturating_sub(next);
                 let shard = ShardRef {
                     number: found.number,
                     first: next.saturating_sub(start),
@@ -157,7 +205,7 @@ impl Collection for Records {
                     metadata: Arc::default(),
                     detail: Arc::new(part),
                 };
-                next = next.saturating_add(rows);
+                next = behind;
                 open = Some(found);
                 return Some(Ok(shard));
             }
@@ -194,6 +242,10 @@ impl Collection for Records {
         let records = self.records(shard, None)?;
         runs(shard, records, &self.schema, fields, context)
     }
+
+    fn access(&self) -> Access {
+        Access::Apart
+    }
 }
 
 impl Records {
@@ -201,8 +253,8 @@ impl Records {
         let part = shard.detail.downcast_ref::<Part>().ok_or_else(foreign)?;
         let entry = part.found.entry()?;
         let index = |row: u64| {
-            let inside = (row < shard.rows).then(|| part.offset.saturating_add(row));
-            inside.and_then(|offset| entry.index(offset)).ok_or_else(foreign)
+            let inside = (row < shard.rows).then(|| part.first.saturating_add(row));
+            inside.and_then(|ordinal| part.found.index(ordinal)).ok_or_else(foreign)
         };
         let indices: Vec<u64> = match rows {
             None => (0..shard.rows).map(index).collect::<Result<_>>()?,
@@ -427,5 +479,9 @@ impl Collection for Annotations {
         context: &mut ReadContext,
     ) -> Result<Vec<(ShardRef, Batch)>> {
         runs(shard, self.records(shard, None)?, &self.schema, fields, context)
+    }
+
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }

@@ -11,7 +11,7 @@ use super::super::codes;
 use super::super::options::JsonPolicy;
 use super::manifest::{Manifest, ShardEntry};
 use super::notes::{Notes, within};
-use super::reference::Objects;
+use super::reference::{ObjectReference, Objects};
 use super::snapshot::{ManifestReference, Snapshot};
 use crate::error::{Error, Place, Result};
 
@@ -48,6 +48,30 @@ impl Found {
     /// Never: positions are those of entries.
     pub fn entry(&self) -> Result<&ShardEntry> {
         self.page.shards.get(self.position).ok_or_else(|| nowhere(self.number))
+    }
+
+    /// The number in its objects of a record that this entry, or one behind it on the page, holds.
+    pub fn index(&self, ordinal: u64) -> Option<u64> {
+        let inside = |entry: &ShardEntry| entry.index(ordinal.checked_sub(entry.first_ordinal)?);
+        let own = self.page.shards.get(self.position)?;
+        inside(own).or_else(|| {
+            let after = self.page.shards.partition_point(|shard| shard.first_ordinal <= ordinal);
+            inside(self.page.shards.get(after.checked_sub(1)?)?)
+        })
+    }
+
+    /// Where the records end of this entry and those behind it, as long as these name the same object and begin before
+    /// `until`. Views have an entry for each record, and neighbours are mostly of one shard.
+    pub fn shared_end(&self, object: impl Fn(&ShardEntry) -> &ObjectReference, until: u64) -> u64 {
+        let own = self.page.shards.get(self.position);
+        let behind = self.page.shards.iter().skip(self.position.saturating_add(1));
+        let behind = behind.filter(|entry| entry.record_count > 0);
+        let shared = behind.take_while(|entry| {
+            entry.first_ordinal < until && Some(object(entry)) == own.map(&object)
+        });
+        let last = shared.last().or(own);
+        let end = last.map(|entry| entry.first_ordinal.saturating_add(entry.record_count));
+        end.unwrap_or(until).min(until)
     }
 }
 

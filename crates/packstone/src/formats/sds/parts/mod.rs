@@ -2,13 +2,16 @@
 
 pub mod annotate;
 pub mod annotations;
+pub mod array;
 pub mod axes;
 pub mod batch;
 pub mod carrier;
 pub mod catalog;
 pub mod checks;
 pub mod collection;
+pub mod encode;
 pub mod index;
+pub mod lines;
 pub mod manifest;
 pub mod notes;
 pub mod own;

@@ -136,6 +136,11 @@ impl Objects {
         Self { root, sources: sources.into() }
     }
 
+    /// Where absolute paths may lead, see [`Objects::new`].
+    pub fn sources(&self) -> &[(String, Arc<dyn Root>)] {
+        &self.sources
+    }
+
     /// Opens a path below the dataset; no link is followed.
     ///
     /// # Errors

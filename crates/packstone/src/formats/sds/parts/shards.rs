@@ -55,7 +55,7 @@ impl Shards {
     pub fn open(&self, reference: &ObjectReference) -> Result<Arc<Shard>> {
         {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = open.iter().position(|(kept, _)| kept == reference)
+            if let Some(at) = open.iter().rposition(|(kept, _)| kept == reference)
                 && let Some(kept) = open.remove(at)
             {
                 let shard = Arc::clone(&kept.1);
@@ -103,6 +103,13 @@ impl Shard {
     /// How it is called.
     pub fn path(&self) -> &ObjectPath {
         &self.path
+    }
+
+    /// About how large a record is, as its container claims.
+    pub fn size(&self, index: u64) -> Option<u64> {
+        let (chunk, _) = self.reader.locate(index).ok()?;
+        let entry = self.reader.entry(chunk)?;
+        entry.decoded_size.checked_div(entry.records)
     }
 
     /// One record.

@@ -5,6 +5,7 @@
 //! original writes whatever the source was opened by, so that a relative path leads wherever the view happens to lie; and
 //! it puts pages under the first two characters of the snapshot id, packstone where all pages are.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::json::Value;
@@ -25,9 +26,13 @@ use super::reference::{ObjectPath, ObjectReference};
 use super::store::same_document;
 use super::write::{ShardOptions, ShardWriter};
 use crate::error::{Error, Place, Result};
+use crate::expr::Expr;
 
 /// Records in a shard of a copy; the original's default.
 pub const RECORDS_PER_SHARD: u64 = 10_000;
+
+/// Rows that are read at once.
+const AT_ONCE: u64 = 1024;
 
 /// The member of a root's metadata that says a dataset is a view.
 pub const REFERENCE: &str = "reference_dataset";
@@ -50,7 +55,10 @@ impl ViewSource {
     /// Checks that references lead to `source` from the view in `root`; gives what opens them.
     fn check(&self, root: &Arc<dyn RootMut>, source: &SdsDataset) -> Result<OpenOptions> {
         let store = source.store();
-        let options = OpenOptions { policy: store.policy.clone(), ..OpenOptions::default() };
+        // A view of a view leads to where its source does.
+        let sources = store.objects.sources().to_vec();
+        let options =
+            OpenOptions { policy: store.policy.clone(), sources, ..OpenOptions::default() };
         match self {
             Self::Inside(folder) => {
                 let document = folder.below(&fixed(ROOT_DOCUMENT));
@@ -88,6 +96,34 @@ impl ViewSource {
         };
         ObjectReference { path, stored_bytes: reference.stored_bytes }
     }
+}
+
+/// The ordinals among `records` of the records whose metadata meet a condition; names that the metadata do not have may be
+/// `id` and `scene_id`. Rows alone are read.
+///
+/// # Errors
+/// `expr/type_mismatch`, `expr/overflow`; those of [`SdsDataset::rows`].
+pub fn matching(source: &SdsDataset, records: Range<u64>, condition: &Expr) -> Result<Vec<u64>> {
+    let names = condition.names();
+    let mut found = Vec::new();
+    let mut next = records.start;
+    while next < records.end {
+        let end = next.saturating_add(AT_ONCE).min(records.end);
+        for (row, ordinal) in source.rows(next..end)?.into_iter().zip(next..) {
+            let mut metadata = row.metadata;
+            let identity = [("id", row.id), ("scene_id", row.scene_id)];
+            for (name, value) in identity.into_iter().filter(|(name, _)| names.contains(name)) {
+                if let Some(value) = value.filter(|_| !metadata.contains_key(name)) {
+                    metadata.insert(name, value);
+                }
+            }
+            if condition.matches(&metadata)? {
+                found.push(ordinal);
+            }
+        }
+        next = end;
+    }
+    Ok(found)
 }
 
 /// Publishes the records of `source` with these ordinals, in this order, without copying them.

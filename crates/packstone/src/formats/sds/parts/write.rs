@@ -8,6 +8,7 @@ use packstone_io::{Kind, RelPath, RootMut};
 use super::super::codes;
 use super::super::layout::{WRITER_OPTIONS, shard_paths};
 use super::super::options::Policy;
+use super::encode::Piece;
 use super::payload::{Encoded, encode};
 use super::record::{Record, exceeded};
 use super::reference::ObjectReference;
@@ -121,13 +122,27 @@ impl<'r> ShardWriter<'r> {
     /// # Errors
     /// `limit_exceeded` where the shard is full; I/O faults. The writer is of no use after one.
     pub fn push_encoded(&mut self, encoded: &Encoded) -> Result<()> {
+        self.room()?;
+        self.data.write(&encoded.record).map_err(|error| failed(error, &self.paths.0))?;
+        self.rows.write(&encoded.row).map_err(|error| failed(error, &self.paths.1))
+    }
+
+    /// Appends a record that is a chunk already, of containers with the same options.
+    ///
+    /// # Errors
+    /// As for [`ShardWriter::push_encoded`].
+    pub fn place(&mut self, piece: &Piece) -> Result<()> {
+        self.room()?;
+        self.data.place(&piece.data).map_err(|error| failed(error, &self.paths.0))?;
+        self.rows.place(&piece.row).map_err(|error| failed(error, &self.paths.1))
+    }
+
+    fn room(&self) -> Result<()> {
         let count = self.records().saturating_add(1);
-        if let Some(limit) = self.options.max_records.filter(|limit| count > *limit) {
-            return Err(exceeded("records in a shard", limit, count));
+        match self.options.max_records.filter(|limit| count > *limit) {
+            Some(limit) => Err(exceeded("records in a shard", limit, count)),
+            None => Ok(()),
         }
-        let wrong = |error, path: &RelPath| failed(error, path);
-        self.data.write(&encoded.record).map_err(|error| wrong(error, &self.paths.0))?;
-        self.rows.write(&encoded.row).map_err(|error| wrong(error, &self.paths.1))
     }
 
     /// Gives both objects their names: records first.

@@ -1,6 +1,11 @@
 //! The order of samples: a pure function of seed, epoch and position.
+//!
+//! Orders stand in [`loader`](crate::loader); a format may have one of its own, see
+//! [`Collection::draws`](crate::format::Collection::draws).
 
 use std::sync::Arc;
+
+use packstone_container::json::Object;
 
 use crate::error::Result;
 
@@ -19,6 +24,21 @@ pub trait Order: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// Those of reading what the order goes by.
     fn epoch(&self, epoch: u64) -> Result<Arc<dyn Drawn>>;
+
+    /// What it is called in a state; an order of one's own should have a name of its own.
+    fn name(&self) -> &str {
+        "custom"
+    }
+
+    /// The version of its algorithm: another one for another sequence under the same parameters.
+    fn version(&self) -> u64 {
+        1
+    }
+
+    /// All that the sequence depends on besides epoch and position. Long lists stand there as a digest.
+    fn params(&self) -> Object {
+        Object::new()
+    }
 }
 
 /// The order of one epoch.

@@ -1,0 +1,92 @@
+"""Measures signal-dataset: writing and publishing, iterating, single records, metadata, opening."""
+
+import os
+import time
+
+import signal_dataset as sds
+from signal_dataset import Dataset, StorageOptions
+
+from bench import harness
+from bench.cases import Done, Figure, Job
+from bench.sds import data
+
+#: Records that are read one at a time.
+SINGLES = 1_024
+
+
+def write(job: Job) -> Done:
+    """Writing and publishing one dataset; the records are in memory before."""
+    records = list(data.SETS[job.set].records(job.scale))
+    with harness.scratch(job.data) as folder:
+        start = time.perf_counter()
+        data.write(folder, records)
+        seconds = time.perf_counter() - start
+    return Done(seconds, samples=len(records), bytes=sum(map(_size, records)))
+
+
+def iterate(job: Job) -> Done:
+    """All records in order."""
+    dataset = _open(job)
+    count = size = 0
+    start = time.perf_counter()
+    for record in dataset:
+        count += 1
+        size += _size(record)
+    seconds = time.perf_counter() - start
+    assert count == len(dataset)
+    return Done(seconds, samples=count, bytes=size)
+
+
+def record(job: Job) -> Done:
+    """Single records at random."""
+    dataset = _open(job)
+    size = 0
+    start = time.perf_counter()
+    for index in harness.indices(0, len(dataset), SINGLES):
+        size += _size(dataset[index])
+    return Done(time.perf_counter() - start, samples=SINGLES, bytes=size)
+
+
+def metadata(job: Job) -> Done:
+    """The metadata of all records in order."""
+    dataset = _open(job)
+    start = time.perf_counter()
+    valid = sum(row.metadata["valid"] for row in dataset.iter_record_metadata())
+    seconds = time.perf_counter() - start
+    assert 0 < valid < len(dataset)
+    return Done(seconds, samples=len(dataset))
+
+
+def open_(job: Job) -> Done:
+    """Opening: records can be asked for afterwards."""
+    # The first call of a process pays for what others find done.
+    _open(job)
+    start = time.perf_counter()
+    count = len(_open(job, warm=False))
+    return Done(time.perf_counter() - start, samples=count)
+
+
+def _open(job: Job, *, warm: bool = True) -> Dataset:
+    if warm:
+        harness.warm(job.path)
+    name, _, number = job.mode.partition(" ")
+    options = StorageOptions(**{name: int(number)}) if name else None
+    return sds.open(os.fspath(job.path), options=options)
+
+
+def _size(record: sds.Record) -> int:
+    return sum(field.data.nbytes for field in record.values())
+
+
+_BATCHES = ("", "records_per_read_batch 256", "records_per_read_batch 8192")
+
+FIGURES = {
+    "write": Figure(write),
+    "iterate": Figure(iterate, _BATCHES),
+    "record": Figure(record),
+    "metadata": Figure(metadata, _BATCHES),
+    "open": Figure(open_),
+}
+
+if __name__ == "__main__":
+    harness.main(data.FORMAT, FIGURES)

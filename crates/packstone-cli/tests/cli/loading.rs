@@ -1,0 +1,125 @@
+//! `plan` and `state`: who reads what, and where a loader stands.
+
+use crate::support::{Look, clean, golden, golden_of, run};
+
+/// A sedpack dataset with several collections, and one of them.
+fn train() -> String {
+    format!("{}#train", golden("fb_lz4"))
+}
+
+fn cache() -> String {
+    golden_of("datasetrt", "v3_basic_none/data/basic_none_s1")
+}
+
+#[test]
+fn all_ranks_together_read_everything_once() {
+    let address = train();
+    let alone = clean(["plan", &address, "--json"]).lines();
+    let samples = alone.last().unwrap().number("len");
+    assert!(samples > 3);
+    for order in ["sequential", "shuffled", "blocks"] {
+        let arguments = ["plan", &address, "--world-size", "3", "--batch", "1", "--order", order];
+        let lines = clean(arguments.iter().chain(&["--seed", "5", "--json"])).lines();
+        let (summary, ranks) = lines.split_last().unwrap();
+        assert_eq!(ranks.len(), 3);
+        assert_eq!(ranks.iter().map(|rank| rank.number("samples")).sum::<u64>(), samples);
+        let steps = summary.number("steps");
+        assert_eq!(steps, samples.div_ceil(3));
+        assert!(ranks.iter().all(|rank| rank.number("steps") == steps));
+        let state = summary.at("state");
+        assert_eq!(state.at("order").text("name"), order);
+        assert_eq!((state.number("epoch"), state.number("position")), (0, 0));
+        let text = clean(arguments).stdout;
+        assert!(text.contains(order) && text.contains("first samples"), "{text}");
+    }
+}
+
+#[test]
+fn orders_that_go_by_metadata_or_a_file_say_what_they_need() {
+    let cache = cache();
+    let native = clean(["plan", &cache, "--order", "native", "--seed", "42", "--json"]).lines();
+    assert_eq!(native[1].at("state").at("order").text("name"), "datasetrt");
+    for order in ["weighted", "balanced", "indices", "distinct"] {
+        assert_eq!(run(["plan", &cache, "--order", order]).code, 2);
+    }
+    let weighted = ["plan", &cache, "--order", "weighted", "--weights", "flag", "--draws", "500"];
+    let lines = clean(weighted.iter().chain(&["--json"])).lines();
+    assert_eq!((lines[0].number("samples"), lines[0].number("shards")), (500, 1));
+    let kinds = ["plan", &cache, "--order", "balanced", "--key", "flag", "--stop", "first"];
+    assert!(clean(kinds.iter().chain(&["--json"])).lines()[0].number("samples") > 0);
+    let wrong = run(["plan", &cache, "--order", "distinct", "--weights", "rank", "--json"]);
+    assert_eq!(wrong.line().text("code"), "loader/weight_invalid");
+    let wrong = run(["plan", &cache, "--order", "distinct", "--weights", "label", "--json"]);
+    assert_eq!(wrong.line().text("code"), "loader/column_invalid");
+    let wrong = run(["plan", &cache, "--order", "weighted", "--weights", "nosuch", "--json"]);
+    assert_eq!(wrong.line().text("code"), "loader/column_invalid");
+    let wrong = run(["plan", &train(), "--order", "native", "--json"]);
+    assert_eq!(wrong.line().text("code"), "loader/no_native_order");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("indices");
+    let path = file.to_str().unwrap();
+    let with = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        run(["plan", &cache, "--order", "indices", "--indices", path, "--json"]).lines()
+    };
+    assert_eq!(with("2 0\n2\n")[0].at("first").to_string(), "[2,0,2]");
+    assert_eq!(with("2 x")[0].text("code"), "cli/usage");
+    assert_eq!(with("99999")[0].text("code"), "loader/index_out_of_range");
+    let wrong = run(["plan", &cache, "--order", "indices", "--indices", "no/such", "--json"]);
+    assert_eq!(wrong.line().text("code"), "io/not_found");
+    assert_eq!(
+        run(["plan", &cache, "--batch", "0", "--json"]).line().text("code"),
+        "loader/share_invalid"
+    );
+}
+
+#[test]
+fn a_state_is_shown_moved_and_gone_on_with() {
+    let address = train();
+    let shuffled = ["plan", &address, "--order", "shuffled", "--seed", "5", "--batch", "2"];
+    let lines = clean(shuffled.iter().chain(&["--json"])).lines();
+    let summary = lines.last().unwrap();
+    let (first, len) = (lines[0].at("first").as_array().unwrap().to_vec(), summary.number("len"));
+    let folder = tempfile::tempdir().unwrap();
+    let [state, later] = ["state", "later"].map(|name| folder.path().join(name));
+    let (state, later) = (state.to_str().unwrap(), later.to_str().unwrap());
+    std::fs::write(state, summary.at("state").to_string()).unwrap();
+
+    let skipped = clean(["state", "skip", state, "2"]).stdout;
+    assert!(skipped.len() < 1000);
+    std::fs::write(later, &skipped).unwrap();
+    assert_eq!(clean(["state", "show", later, "--json"]).line().at("state").number("position"), 2);
+    let shown = clean(["state", "show", later]).stdout;
+    assert!(shown.contains("shuffled") && shown.contains("position   2 of"), "{shown}");
+    let back = clean(["state", "rewind", later, "2"]).stdout;
+    assert_eq!(back.trim(), summary.at("state").to_string());
+    let wrapped = clean(["state", "skip", state, &len.to_string(), "--json"]).line();
+    let wrapped = wrapped.at("state");
+    assert_eq!((wrapped.number("epoch"), wrapped.number("position")), (1, 0));
+
+    let resumed = clean(shuffled.iter().chain(&["--state", later, "--json"])).lines();
+    let again = resumed[0].at("first").as_array().unwrap().to_vec();
+    assert!(again.len() > 1);
+    assert_eq!(again, first[2..]);
+    assert_eq!(resumed.last().unwrap().number("from"), 2);
+
+    let refused = |arguments: &[&str]| {
+        let run = run(arguments.iter().chain(&["--state", later, "--json"]));
+        assert_eq!(run.code, 2);
+        run.line().text("code").to_owned()
+    };
+    assert_eq!(refused(&["plan", &address]), "loader/state_order");
+    assert_eq!(refused(&["plan", &address, "--order", "shuffled"]), "loader/state_order");
+    assert_eq!(refused(&["plan", &cache()]), "loader/state_dataset");
+    std::fs::write(
+        later,
+        skipped.replace("\"version\":1,\"dataset\"", "\"version\":9,\"dataset\""),
+    )
+    .unwrap();
+    assert_eq!(refused(&["plan", &address]), "loader/state_version");
+    let wrong = run(["state", "rewind", state, "1", "--json"]).line();
+    assert_eq!(wrong.text("code"), "loader/state_position");
+    std::fs::write(later, "{}").unwrap();
+    let wrong = run(["state", "show", later, "--json"]).line();
+    assert_eq!((wrong.text("code"), wrong.text("file")), ("loader/state_invalid", later));
+}
