@@ -38,22 +38,16 @@ pub type KeyPath = Arc<[String]>;
 
 /// Everything below a node that is no mapping, in tree order.
 pub fn flatten(node: &Node) -> Vec<(KeyPath, Seen)> {
-    let mut out = Vec::new();
-    walk(node, &mut Vec::new(), &mut out);
-    out
+    let mut found = Vec::new();
+    walk(node, &mut Vec::new(), &mut |path, seen| found.push((path, seen)));
+    found
 }
 
-/// The same for some of the entries of a mapping.
-pub fn flatten_entries(entries: &[(String, Node)]) -> Vec<(KeyPath, Seen)> {
-    let mut out = Vec::new();
-    walk_entries(entries, &mut Vec::new(), &mut out);
-    out
-}
-
-fn walk_entries<'a>(
+/// The same for some of the entries of a mapping, one after another to `out`.
+pub fn walk_entries<'a>(
     entries: &'a [(String, Node)],
     path: &mut Vec<&'a str>,
-    out: &mut Vec<(KeyPath, Seen)>,
+    out: &mut impl FnMut(KeyPath, Seen),
 ) {
     for (key, child) in entries {
         path.push(key);
@@ -62,7 +56,7 @@ fn walk_entries<'a>(
     }
 }
 
-fn walk<'a>(node: &'a Node, path: &mut Vec<&'a str>, out: &mut Vec<(KeyPath, Seen)>) {
+fn walk<'a>(node: &'a Node, path: &mut Vec<&'a str>, out: &mut impl FnMut(KeyPath, Seen)) {
     let owned = |path: &[&str]| path.iter().map(|key| (*key).to_owned()).collect();
     let seen = match node {
         Node::TensorDict(node) => return walk_entries(&node.entries, path, out),
@@ -71,7 +65,7 @@ fn walk<'a>(node: &'a Node, path: &mut Vec<&'a str>, out: &mut Vec<(KeyPath, See
             for (name, value) in &node.fields {
                 path.push(name);
                 let (value, files) = (value.clone(), node.files.clone());
-                out.push((owned(path), Seen::Values(Values::Same { value, files })));
+                out(owned(path), Seen::Values(Values::Same { value, files }));
                 path.pop();
             }
             return;
@@ -96,14 +90,14 @@ fn walk<'a>(node: &'a Node, path: &mut Vec<&'a str>, out: &mut Vec<(KeyPath, See
         Node::NonTensorStack(node) => non_tensor_stack(node),
         Node::Broken(fault) => Seen::Broken(fault.clone()),
     };
-    out.push((owned(path), seen));
+    out(owned(path), seen);
 }
 
-fn prefixed(found: Vec<(KeyPath, Seen)>, path: &[&str], out: &mut Vec<(KeyPath, Seen)>) {
-    out.extend(found.into_iter().map(|(inner, seen)| {
+fn prefixed(found: Vec<(KeyPath, Seen)>, path: &[&str], out: &mut impl FnMut(KeyPath, Seen)) {
+    for (inner, seen) in found {
         let outer = path.iter().map(|key| (*key).to_owned());
-        (outer.chain(inner.iter().cloned()).collect(), seen)
-    }));
+        out(outer.chain(inner.iter().cloned()).collect(), seen);
+    }
 }
 
 fn non_tensor_stack(node: &NonTensorStack) -> Seen {

@@ -3,13 +3,13 @@
 use packstone_container::Limits;
 
 use super::field::FieldReader;
-use super::flat::{KeyPath, Seen, flatten, flatten_entries};
+use super::flat::{KeyPath, Seen, flatten, walk_entries};
 use super::node::Node;
 use crate::error::Result;
 use crate::exec::{default_threads, map};
 use crate::model::Field;
 
-/// So many nodes in the collections of a mapping are worth a second thread.
+/// So many nodes are worth a second thread.
 const MANY: usize = 1024;
 
 /// Fields, and the reader of each.
@@ -21,12 +21,21 @@ pub type Readers = (Vec<Field>, Vec<FieldReader>);
 /// `exec/thread_died`.
 pub fn readers(node: &Node, limits: &Limits) -> Result<Readers> {
     let batch = node.batch_size();
-    let made = |seen: Vec<(KeyPath, Seen)>| -> Readers {
-        seen.into_iter().map(|(path, seen)| FieldReader::new(path, seen, batch, limits)).unzip()
+    let reader = |path: KeyPath, seen: Seen| FieldReader::new(path, seen, batch, limits);
+    let Node::TensorDict(mapping) = node else {
+        return Ok(flatten(node).into_iter().map(|(path, seen)| reader(path, seen)).unzip());
     };
-    let Node::TensorDict(mapping) = node else { return Ok(made(flatten(node))) };
-    let threads = if is_large(&mapping.entries) { default_threads() } else { 1 };
-    let parts = map(&mapping.entries, threads, |part| made(flatten_entries(part)))?;
+    let threads = if count(&mapping.entries) >= MANY { default_threads() } else { 1 };
+    let parts = map(&mapping.entries, threads, |part| {
+        let (mut fields, mut readers) =
+            (Vec::with_capacity(count(part)), Vec::with_capacity(count(part)));
+        walk_entries(part, &mut Vec::new(), &mut |path, seen| {
+            let (field, reader) = reader(path, seen);
+            fields.push(field);
+            readers.push(reader);
+        });
+        (fields, readers)
+    })?;
     let join = |(mut fields, mut readers): Readers, (mut more, mut of_them): Readers| {
         fields.append(&mut more);
         readers.append(&mut of_them);
@@ -35,10 +44,11 @@ pub fn readers(node: &Node, limits: &Limits) -> Result<Readers> {
     Ok(parts.into_iter().reduce(join).unwrap_or_default())
 }
 
-fn is_large(entries: &[(String, Node)]) -> bool {
+/// The nodes among the entries of a mapping, one level of collections opened up.
+fn count(entries: &[(String, Node)]) -> usize {
     let inside = |node: &Node| match node {
         Node::TensorDict(mapping) => mapping.entries.len(),
-        _ => 0,
+        _ => 1,
     };
-    entries.iter().map(|(_, node)| inside(node)).sum::<usize>() >= MANY
+    entries.iter().map(|(_, node)| inside(node)).sum()
 }
