@@ -243,6 +243,12 @@ pub trait Dataset: Send + Sync {
         None
     }
 
+    /// True for a collection that others published beside those of the dataset's writer, as annotations are:
+    /// [`Info::carried`] says nothing about it.
+    fn is_beside(&self, _collection: &str) -> bool {
+        false
+    }
+
     /// A collection by name.
     ///
     /// # Errors

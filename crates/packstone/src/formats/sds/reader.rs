@@ -381,6 +381,11 @@ impl Dataset for SdsDataset {
         names
     }
 
+    /// Annotations: they come after the records, with fields of their own.
+    fn is_beside(&self, collection: &str) -> bool {
+        self.ranges().iter().all(|(records, _)| records != collection)
+    }
+
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
         let ranges = self.ranges();
         if let Some((name, range)) = ranges.into_iter().find(|(known, _)| known == name) {
