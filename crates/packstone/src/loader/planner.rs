@@ -288,12 +288,13 @@ impl Planner {
 
     fn has_room(&self) -> bool {
         if self.hand {
-            // Looking ahead gains nothing: a job for each thread and one to be taken.
-            let threads = self.course.threads as u64 + 1;
-            let fits = self.course.window.checked_div(threads).unwrap_or(0);
+            // Looking farther ahead gains nothing: a job for each thread, one that waits and one to be taken.
+            let threads = self.course.threads as u64;
+            let jobs = if threads == 0 { 1 } else { threads + 2 };
+            let fits = self.course.window.checked_div(jobs).unwrap_or(0);
             let job = JOB_BYTES.min(fits).max(self.batch_bytes());
             let more = self.gathered.parts.is_empty() || self.gathered.bytes < job;
-            let room = self.bytes.saturating_add(job) <= job.saturating_mul(threads);
+            let room = self.bytes.saturating_add(job) <= job.saturating_mul(jobs);
             return self.planned.is_empty() || more && (room || !self.gathered.parts.is_empty());
         }
         let window = if self.checks_ahead() { self.course.window } else { self.window() };
