@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::Limits;
-use packstone_container::codec::Decoder;
+use packstone_container::codec::{Codec, Decoder};
 use packstone_container::json::Object;
 use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
@@ -363,6 +363,11 @@ pub trait Collection: Send + Sync {
     /// Those of [`Collection::table`]; `Invalid` for the options.
     fn unreadable(&self, _options: &Object) -> Result<Vec<Unreadable>> {
         Ok(Vec::new())
+    }
+
+    /// The codec that values are stored with, where all have the same one and that is known without reading samples.
+    fn codec(&self) -> Option<Codec> {
+        None
     }
 
     /// The bytes that the samples of a shard take where they are stored, if that is less than its whole file.
