@@ -69,9 +69,6 @@ pub(crate) fn measure(format: &str, request: &Request) -> Result<bool> {
 /// Writes the dataset.
 fn make(format: &str, stored: &str, path: &Path) -> Result<()> {
     let target = registry::format(format)?;
-    if !site::is_file_of(path, target) {
-        std::fs::create_dir(path).map_err(|e| IoError::os("create", "a folder", e))?;
-    }
     let mut options = Object::new();
     if format == "sedpack" {
         options.insert("examples_per_shard", SHARD);
@@ -107,8 +104,7 @@ fn epoch(request: &Request, what: &str) -> Result<()> {
         _ => Arc::new(Blocks::of(collection.as_ref(), 8, SEED)?),
     };
     let options = LoaderOptions::default().with_threads(2).with_window(WINDOW);
-    let loader =
-        Loader::new(vec![collection], fingerprint, order, Share::alone(BATCH)?, options)?;
+    let loader = Loader::new(vec![collection], fingerprint, order, Share::alone(BATCH)?, options)?;
     let (over, anonymous) = (AtomicBool::new(false), AtomicU64::new(0));
     let start = Instant::now();
     let done = std::thread::scope(|scope| {

@@ -298,7 +298,12 @@ pub(crate) fn numbers(delivery: &Delivery) -> Vec<u64> {
 
 /// A golden dataset of another format as a SignalDataset of small shards: the golden ones are smaller than a batch.
 pub(crate) fn as_signals(source: &std::path::Path, target: &Arc<dyn RootMut>) {
-    let options = packstone::json!({"records_per_shard": 7});
+    as_signals_of(source, target, 7);
+}
+
+/// The same with so many records in a shard.
+pub(crate) fn as_signals_of(source: &std::path::Path, target: &Arc<dyn RootMut>, records: u64) {
+    let options = packstone::json!({"records_per_shard": records});
     let options = ConvertOptions {
         options: options.as_object().unwrap().clone(),
         threads: 0,
