@@ -5,5 +5,6 @@ mod damage;
 mod faults;
 mod golden;
 mod kit;
+mod mixtures;
 mod resume;
 mod stopping;
