@@ -8,9 +8,7 @@ mod kit;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use kit::{Made, as_collection, listed, loader, mixed, numbers, options, written};
-use packstone::format::Collection;
-use packstone::json;
+use kit::{Made, as_collection, listed, loader, mixed, numbers, options};
 
 /// 64 MB in 40 shards, in full shuffle through a window of 8 MB.
 fn most(apart: bool) -> (u64, u64) {
@@ -31,13 +29,7 @@ fn most(apart: bool) -> (u64, u64) {
     (most, made.reads.load(Ordering::SeqCst))
 }
 
-/// One after the other: memory is that of the process.
 #[test]
-fn memory_is_bounded() {
-    memory_is_bounded_by_the_window_and_reads_by_half_of_it();
-    records_do_not_keep_the_chunks_that_they_came_from();
-}
-
 fn memory_is_bounded_by_the_window_and_reads_by_half_of_it() {
     for apart in [false, true] {
         let (most, reads) = most(apart);
@@ -46,25 +38,6 @@ fn memory_is_bounded_by_the_window_and_reads_by_half_of_it() {
         // Half of the window are batches, 1,000 rows; a shard is read once in half of that, 32 times in the epoch.
         assert!(reads <= 40 * 34, "{reads} reads, apart: {apart}");
     }
-}
-
-/// 64 MB of records in chunks of 256 kB that are decoded as a whole, of which each batch wants one or two.
-fn records_do_not_keep_the_chunks_that_they_came_from() {
-    let made: Arc<dyn Collection> = Arc::new(Made::wide(16_000, 400, 4096));
-    let dataset = written(&made, "arrayrecord", &json!({"group_size": 64, "compression": "zstd"}));
-    let collection = dataset.collection(&dataset.collections()[0]).unwrap();
-    let order = listed(mixed(16_000, 11).into_iter().take(2_000));
-    let options = options(2).with_window(8 << 20);
-    let loader = loader(&collection, &order, 100, options);
-    let before = resident();
-    let (mut most, mut seen) = (0, 0);
-    for batch in loader {
-        seen += batch.unwrap().batch.rows();
-        most = most.max(resident().saturating_sub(before));
-    }
-    assert_eq!(seen, 2_000);
-    // Four batches in the making would keep 100 MB of chunks.
-    assert!(most < 32 << 20, "{most} bytes");
 }
 
 /// Memory of this process that is its own, in bytes.
