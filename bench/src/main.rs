@@ -8,6 +8,7 @@ mod base;
 mod datasetrt;
 mod load;
 mod measure;
+mod memory;
 mod sds;
 mod sedpack;
 mod tensordict;
@@ -18,6 +19,9 @@ use measure::Request;
 
 fn main() -> Result<()> {
     let (format, request) = arguments();
+    if memory::measure(&format, &request)? {
+        return Ok(());
+    }
     load::measure(&request)?;
     match format.as_str() {
         "sds" => sds::measure(&request),

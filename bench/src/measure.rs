@@ -93,9 +93,9 @@ impl Request {
             return Ok(());
         }
         if std::env::var_os(INSIDE).is_some() {
-            let before = resident_memory();
+            let before = status("VmRSS:");
             let kept = run()?;
-            let _ = write!(std::io::stdout(), "{}", resident_memory().saturating_sub(before));
+            let _ = write!(std::io::stdout(), "{}", status("VmRSS:").saturating_sub(before));
             drop(kept);
             return Ok(());
         }
@@ -133,7 +133,8 @@ impl Request {
         print(line);
     }
 
-    fn head(&self, what: &str, done: &Done, mode: &str, runs: &[f64]) -> Object {
+    /// What every line begins with.
+    pub(crate) fn head(&self, what: &str, done: &Done, mode: &str, runs: &[f64]) -> Object {
         let mut line = Object::new();
         line.insert("what", what);
         line.insert("set", self.set.as_str());
@@ -153,7 +154,8 @@ impl Request {
     }
 }
 
-fn print(line: Object) {
+/// Prints a line.
+pub(crate) fn print(line: Object) {
     let text = write(&Value::Object(line), &Style::COMPACT);
     // Who reads the lines may be gone.
     let _ = writeln!(std::io::stdout(), "{text}");
@@ -166,10 +168,10 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The memory of this process, in bytes, with what it has touched of mapped files: VmRSS.
-fn resident_memory() -> u64 {
+/// What the system says about the memory of this process, in bytes. `VmRSS:` counts what it has touched of mapped files.
+pub(crate) fn status(what: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(what));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kilobytes.unwrap_or(0).saturating_mul(1024)
 }

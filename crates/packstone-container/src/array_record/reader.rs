@@ -206,7 +206,8 @@ impl Reader {
         Ok(Plan::new(wanted.collect::<Result<_, Error>>()?))
     }
 
-    /// Records in the order asked for, repeated ones as well; each chunk is read and decoded once.
+    /// Records in the order asked for, repeated ones as well; each chunk is read and decoded once. What they keep in
+    /// memory is at most twice their own bytes, besides those of a file that is at hand.
     ///
     /// # Errors
     /// [`Error::RecordIndex`] for the first that does not exist, before anything is read; as for
@@ -221,10 +222,16 @@ impl Reader {
             let spans = self.spans(chunks.map(|chunk| chunk..chunk.saturating_add(1)))?;
             for (span, wanted) in spans.iter().zip(batch) {
                 let chunk = span.decode(span.chunks.start, decoder)?;
-                for Wanted { record, slot, .. } in wanted {
-                    let found = usize::try_from(*record).ok().and_then(|n| chunk.records.buf(n));
-                    if let (Some(to), Some(found)) = (gathered.get_mut(*slot), found) {
-                        *to = found;
+                let records = &chunk.records;
+                let record =
+                    |one: &Wanted| usize::try_from(one.record).ok().and_then(|n| records.buf(n));
+                let kept = wanted.iter().filter_map(record).map(|found| <[u8]>::len(&found));
+                // A few records must not keep all of a decoded chunk; the bytes of the file stay in any case.
+                let few = kept.fold(0, usize::saturating_add) <= <[u8]>::len(records.joined()) / 2
+                    && !self.source.holds(records.joined());
+                for one in wanted {
+                    if let (Some(to), Some(found)) = (gathered.get_mut(one.slot), record(one)) {
+                        *to = if few { Buf::copy_from(&found) } else { found };
                     }
                 }
             }

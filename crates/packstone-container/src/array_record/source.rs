@@ -41,6 +41,13 @@ impl Source {
         }
     }
 
+    /// True for a part of the bytes that are at hand.
+    pub(super) fn holds(&self, part: &Buf) -> bool {
+        let Self::Whole(bytes) = self else { return false };
+        let (all, part) = (bytes.as_ptr_range(), part.as_ptr_range());
+        all.start <= part.start && part.end <= all.end
+    }
+
     /// The last bytes of the file, `most` or fewer.
     pub(super) fn tail(&self, most: u64) -> Result<Bytes<'_>, IoError> {
         let len = self.len();

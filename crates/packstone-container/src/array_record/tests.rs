@@ -242,6 +242,30 @@ fn one_reader_serves_many_threads() {
     }
 }
 
+/// Two of many records of a decoded chunk are copies; most of them are slices of it, as are those of a file at hand.
+#[test]
+fn a_few_records_do_not_keep_their_chunk() {
+    for (options, few_are_slices) in
+        [("group_size:100,zstd", false), ("group_size:100,uncompressed", true)]
+    {
+        let mut writer = Writer::new(Vec::new(), &options.parse().unwrap()).unwrap();
+        let record = |n: u32| n.to_le_bytes().repeat(16);
+        (0..100).for_each(|n| writer.write(&record(n)).unwrap());
+        let reader = open(writer.finish().unwrap().out).unwrap();
+        let all: Vec<u64> = (0..100).collect();
+        for (asked, slices) in [(&[3, 4][..], few_are_slices), (&all[..], true)] {
+            let found = reader.gather(asked, &mut reader.decoder()).unwrap();
+            let right = asked
+                .iter()
+                .zip(&found)
+                .all(|(n, found)| **found == record(u32::try_from(*n).unwrap()));
+            let side_by_side =
+                found.windows(2).all(|pair| pair[0].as_ptr_range().end == pair[1].as_ptr());
+            assert!(right && side_by_side == slices, "{options}");
+        }
+    }
+}
+
 #[test]
 fn runs_are_whole_chunks_of_about_the_size() {
     let options: WriterOptions = "uncompressed".parse().unwrap();

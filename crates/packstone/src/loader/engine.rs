@@ -60,8 +60,9 @@ enum Mode {
 impl Engine {
     /// Starts the threads.
     pub(super) fn start(course: &Course, shared: Arc<Shared>) -> Self {
-        let pool = BufferPool::new(KEPT_BUFFERS);
-        let plan = || Planner::new(course.clone(), Arc::clone(&shared), pool.clone());
+        // Batches and decoded shards differ in size: with one pool the small would sit in the memory of the large.
+        let (pool, batches) = (BufferPool::new(KEPT_BUFFERS), BufferPool::new(KEPT_BUFFERS));
+        let plan = || Planner::new(course.clone(), Arc::clone(&shared), batches.clone());
         let threads = match course.threads {
             0 => None,
             threads => Self::threads(plan(), &shared, &pool, threads),

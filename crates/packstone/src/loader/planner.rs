@@ -47,6 +47,8 @@ const COPIED_BYTES: u64 = 4 << 20;
 const JOB_BYTES: u64 = 1 << 20;
 /// Bytes of batches that are made ahead in any case.
 const WARM_BYTES: u64 = 8 << 20;
+/// Visits of whole shards that are handed out at a time for each thread: each may hold a decoded shard until it is made.
+const VISITS: usize = 4;
 /// Rows that are planned at most: looking farther ahead gains nothing and delays the first batch.
 const MOST_ROWS: u64 = 1 << 17;
 
@@ -469,7 +471,7 @@ impl Planner {
                 }
                 Some(None) => self.cursor.1 += 1,
                 Some(Some(shard)) => {
-                    if self.is_soon_enough(seq, shard) {
+                    if self.is_soon_enough(seq, shard) || self.is_busy() {
                         return;
                     }
                     self.cursor.1 += 1;
@@ -478,6 +480,12 @@ impl Planner {
                 }
             }
         }
+    }
+
+    /// True where the readers have enough to do: a visit that is put off finds more rows to take along.
+    fn is_busy(&self) -> bool {
+        let most = VISITS.saturating_mul(self.course.threads.max(1));
+        self.access == Access::Whole && self.flying.len() >= most
     }
 
     /// True for a shard that is wanted later and then once for all: reading it now gains nothing but fresh memory.

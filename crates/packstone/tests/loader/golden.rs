@@ -1,5 +1,6 @@
 //! What the loader gives of golden datasets is what a scan gives, in the order asked for.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use packstone::format::Collection;
@@ -7,9 +8,24 @@ use packstone::loader::Delivery;
 use packstone::ops::reopened;
 use packstone::registry::format;
 use packstone::{Limits, MemoryRoot, RootMut};
-use packstone_testkit::{Snapshot, good_cases};
+use packstone_testkit::{Snapshot, golden_folder, good_cases};
 
 use crate::kit::{Row, as_signals, listed, loader, mixed, options, rows, stored};
+
+/// The folders of golden data, one a format.
+pub(crate) const FORMATS: [&str; 5] =
+    ["sedpack", "tensordict", "datasetrt", "signal-dataset", "arrayrecord"];
+
+/// The golden datasets of a format, each a folder or a file, by name.
+pub(crate) fn cases(format: &str) -> Vec<(String, PathBuf)> {
+    let folders = good_cases(format).into_iter().map(|case| (case.name, case.data));
+    let files = std::fs::read_dir(golden_folder(format)).unwrap().map(|f| f.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "arrayrecord"));
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    let mut all: Vec<_> = folders.chain(files.map(|path| (name(&path), path))).collect();
+    all.sort();
+    all
+}
 
 /// Every collection of every golden dataset that can be read as a whole.
 pub(crate) fn collections() -> &'static [Opened] {
@@ -31,9 +47,9 @@ fn open() -> Vec<Opened> {
         let rows = stored(&collection).unwrap();
         all.push(("signal-dataset made".to_owned(), collection, rows));
     }
-    for format in ["sedpack", "tensordict", "datasetrt", "signal-dataset"] {
-        for case in good_cases(format) {
-            let Ok(dataset) = packstone::open(&case.data) else { continue };
+    for format in FORMATS {
+        for (case, data) in cases(format) {
+            let Ok(dataset) = packstone::open(&data) else { continue };
             for name in dataset.collections() {
                 let Ok(collection) = dataset.collection(&name) else { continue };
                 if collection.len() > 3000 {
@@ -41,7 +57,7 @@ fn open() -> Vec<Opened> {
                 }
                 let Ok(rows) = stored(&collection) else { continue };
                 if !rows.is_empty() {
-                    all.push((format!("{format} {} {name}", case.name), collection, rows));
+                    all.push((format!("{format} {case} {name}"), collection, rows));
                 }
             }
         }
@@ -87,7 +103,10 @@ fn every_collection_comes_in_any_order() {
         }
     }
     // Every format is among them, with more than a few.
-    assert!(formats.len() == 4 && formats.values().all(|count| *count >= 4), "{formats:?}");
+    assert!(
+        formats.len() == FORMATS.len() && formats.values().all(|count| *count >= 4),
+        "{formats:?}"
+    );
 }
 
 #[test]

@@ -3,14 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use packstone::format::{Access, Collection, ReadContext, ShardRef};
+use packstone::format::{Access, Collection, Dataset, Info, ReadContext, ShardRef};
+use packstone::json::Object;
 use packstone::loader::{Delivery, Drawn, Fingerprint, Loader, LoaderOptions, Order, Share};
 use packstone::model::{Batch, Column, DType, Field, Schema};
-use packstone::ops::{ConvertOptions, Scan, convert};
+use packstone::ops::{ConvertOptions, Scan, convert, reopened};
 use packstone::random::Random;
 use packstone::registry::format;
-use packstone::{Error, Kind, Place, RelPath, Result, RootMut};
-use packstone_io::Buf;
+use packstone::{Error, Kind, Limits, MemoryRoot, Place, RelPath, Result, RootMut};
+use packstone_io::{Buf, SoleFile};
 
 /// A row: where it came from, and all there is of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -296,9 +297,57 @@ pub(crate) fn numbers(delivery: &Delivery) -> Vec<u64> {
     delivery.batch.samples().map(|sample| number(sample.get("n").unwrap().bytes)).collect()
 }
 
+/// A dataset whose only collection is this one.
+pub(crate) struct Sole(Info, Arc<dyn Collection>);
+
+impl Dataset for Sole {
+    fn info(&self) -> &Info {
+        &self.0
+    }
+
+    fn schema(&self) -> &Arc<Schema> {
+        self.1.schema()
+    }
+
+    fn collections(&self) -> Vec<String> {
+        vec![self.1.name().to_owned()]
+    }
+
+    fn collection(&self, _: &str) -> Result<Arc<dyn Collection>> {
+        Ok(Arc::clone(&self.1))
+    }
+}
+
+/// What is made, written as a dataset of `id` in memory, and opened.
+pub(crate) fn written(
+    made: &Arc<dyn Collection>,
+    id: &str,
+    options: &packstone::json::Value,
+) -> Arc<dyn Dataset> {
+    let info = Info { format: "made", native: Object::new(), carried: None };
+    let source = Arc::new(Sole(info, Arc::clone(made)));
+    let options = options.as_object().unwrap().clone();
+    let options = ConvertOptions { options, threads: 0, ..ConvertOptions::default() };
+    let target = format(id).unwrap();
+    let root: Arc<dyn RootMut> = match id {
+        "arrayrecord" => {
+            let file = RelPath::new("x.arrayrecord").unwrap();
+            Arc::new(SoleFile::new(MemoryRoot::new(), file, "x.arrayrecord"))
+        }
+        _ => Arc::new(MemoryRoot::new()),
+    };
+    convert(source, target, Arc::clone(&root), &options, None).unwrap();
+    reopened(target.open(root, &Limits::default()).unwrap()).unwrap()
+}
+
 /// A golden dataset of another format as a SignalDataset of small shards: the golden ones are smaller than a batch.
 pub(crate) fn as_signals(source: &std::path::Path, target: &Arc<dyn RootMut>) {
-    let options = packstone::json!({"records_per_shard": 7});
+    as_signals_of(source, target, 7);
+}
+
+/// The same with so many records in a shard.
+pub(crate) fn as_signals_of(source: &std::path::Path, target: &Arc<dyn RootMut>, records: u64) {
+    let options = packstone::json!({"records_per_shard": records});
     let options = ConvertOptions {
         options: options.as_object().unwrap().clone(),
         threads: 0,

@@ -1,8 +1,10 @@
 //! The loader's delivery: what comes, in which order, after which faults.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod damage;
 mod faults;
 mod golden;
 mod kit;
+mod mixtures;
 mod resume;
 mod stopping;

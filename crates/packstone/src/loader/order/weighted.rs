@@ -53,11 +53,7 @@ impl Order for Weighted {
     }
 
     fn params(&self) -> Object {
-        let mut params = Object::new();
-        params.insert("seed", self.seed);
-        params.insert("weights", self.weights.rows());
-        params.insert("digest", self.weights.digest());
-        params
+        self.weights.params(self.seed)
     }
 }
 

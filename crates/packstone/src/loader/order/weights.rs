@@ -13,6 +13,8 @@
 //! Denormal weights are weights like others. Only a row lighter than 2⁻⁶² of all is drawn more often than it should:
 //! as if it weighed just that.
 
+use packstone_container::json::Object;
+
 use super::{codes, digest, invalid};
 use crate::error::{Place, Result};
 
@@ -100,6 +102,15 @@ impl Weights {
         let Ok(row) = usize::try_from(row) else { return 0 };
         let before = row.checked_sub(1).and_then(|row| self.sums.get(row)).copied().unwrap_or(0);
         self.sums.get(row).map_or(0, |sum| sum - before)
+    }
+
+    /// The parameters of an order that draws by these weights.
+    pub(super) fn params(&self, seed: u64) -> Object {
+        let mut params = Object::new();
+        params.insert("seed", seed);
+        params.insert("weights", self.rows());
+        params.insert("digest", self.digest());
+        params
     }
 
     /// The row that a number below the total falls on.
