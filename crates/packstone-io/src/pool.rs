@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::buffer::{AlignedBuf, Buf};
 use crate::error::IoError;
 
-/// Buffers up to this size serve whatever is smaller.
-const SMALL: usize = 1 << 20;
+/// Buffers up to this size serve for anything smaller.
+const SMALL: usize = 64 << 10;
 
 /// A shared store of [`AlignedBuf`]s; fresh pages cost more than most decoding, so they are kept.
 #[derive(Clone, Debug)]
@@ -29,31 +29,24 @@ impl BufferPool {
     /// # Errors
     /// [`Kind::Limit`](crate::Kind::Limit) where the memory cannot be had.
     pub fn take(&self, capacity: usize) -> Result<PooledBuf, IoError> {
-        self.take_within(capacity, usize::MAX)
-    }
-
-    /// The same where it is known how much is needed: a kept buffer that is much larger is left to those who need it, so
-    /// that many small things do not sit in the memory of large ones.
-    ///
-    /// # Errors
-    /// As for [`BufferPool::take`].
-    pub fn take_close(&self, capacity: usize) -> Result<PooledBuf, IoError> {
-        self.take_within(capacity, capacity.saturating_mul(2).max(SMALL))
-    }
-
-    fn take_within(&self, capacity: usize, most: usize) -> Result<PooledBuf, IoError> {
+        // A much larger one stays for those who need it; who does not know yet may have any.
+        let most = match capacity {
+            0 => usize::MAX,
+            _ => capacity.saturating_mul(16).max(SMALL),
+        };
         let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // The last one returned is the warmest; where none fits the coldest is let go, so sizes adapt.
-        let kept = match free.iter().rposition(|b| (capacity..=most).contains(&b.capacity())) {
-            Some(at) => Some(free.remove(at)),
-            None => {
-                if capacity > 0 && !free.is_empty() {
-                    free.remove(0);
-                }
-                None
-            }
+        // The last one returned is the warmest; a too small one is let go, so sizes adapt.
+        let fits = free.iter().rposition(|b| (capacity..=most).contains(&b.capacity()));
+        let small = || free.iter().rposition(|b| b.capacity() < capacity);
+        let (kept, gone) = match fits.or_else(small) {
+            Some(at) => match fits {
+                Some(_) => (Some(free.remove(at)), None),
+                None => (None, Some(free.remove(at))),
+            },
+            None => (None, None),
         };
         drop(free);
+        drop(gone);
         let mut buffer = match kept {
             Some(buffer) => buffer,
             None => AlignedBuf::with_capacity(capacity)?,
@@ -127,20 +120,15 @@ mod tests {
     }
 
     #[test]
-    fn small_things_do_not_sit_in_the_memory_of_large_ones() {
-        let pool = BufferPool::new(9);
-        let sizes = [16 << 20, 2 << 20, 16 << 20, 2 << 20];
-        for _ in 0..3 {
-            let all = sizes.map(|size| pool.take_close(size).unwrap());
-            let kept = pool.0.free.lock().unwrap().len();
-            assert_eq!(kept, 0, "what is returned is used again");
-            for (buffer, size) in all.iter().zip(sizes) {
-                assert!((size..=2 * size).contains(&buffer.capacity()));
-            }
-        }
-        // What nobody asks for any more is let go, the coldest first.
-        let _small = [3, 3, 3].map(|mega| pool.take_close(mega << 20).unwrap());
-        let left = pool.0.free.lock().unwrap().iter().map(AlignedBuf::capacity).max();
-        assert!(left.is_none_or(|capacity| capacity < 16 << 20), "{left:?}");
+    fn small_needs_leave_large_buffers_alone() {
+        let pool = BufferPool::new(4);
+        let large = pool.take(1 << 20).unwrap();
+        let address = large.as_ptr();
+        drop(large);
+        assert!(pool.take(1000).unwrap().capacity() <= SMALL);
+        assert!(std::ptr::eq(pool.take(1 << 20).unwrap().as_ptr(), address));
+        // Whoever cannot say gets what there is; nobody too little.
+        assert!(pool.take(0).unwrap().capacity() > 0);
+        assert!(pool.take(4 << 20).unwrap().capacity() >= 4 << 20);
     }
 }

@@ -1,5 +1,7 @@
 //! `plan` and `state`: who reads what, and where a loader stands.
 
+use packstone_testkit::copy_folder;
+
 use crate::support::{Look, clean, golden, golden_of, run};
 
 /// A sedpack dataset with several collections, and one of them.
@@ -71,6 +73,55 @@ fn orders_that_go_by_metadata_or_a_file_say_what_they_need() {
         run(["plan", &cache, "--batch", "0", "--json"]).line().text("code"),
         "loader/share_invalid"
     );
+}
+
+/// A SignalDataset of five records, each with an annotation that has one of these weights, as JSON spells them.
+fn weighing(folder: &std::path::Path, weights: [&str; 5]) -> String {
+    let target = folder.join("weighing");
+    copy_folder(golden_of("signal-dataset", "multi-shard/data").as_ref(), &target);
+    let values = weights.map(|weight| format!(r#"{{"values": {{"w": {weight}}}}}"#));
+    let lines = folder.join("weights.jsonl");
+    std::fs::write(&lines, values.join("\n")).unwrap();
+    let (target, lines) = (target.to_str().unwrap(), lines.to_str().unwrap());
+    clean(["annotate", target, lines, "--name", "weights"]);
+    format!("{target}#annotations/weights")
+}
+
+#[test]
+fn weights_of_every_kind_are_taken_or_refused_by_sample() {
+    let drawn = |weights: [&str; 5], order: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let dataset = weighing(folder.path(), weights);
+        let name = "annotation.values.w";
+        run(["plan", &dataset, "--order", order, "--weights", name, "--json"]).lines()
+    };
+    // Zero never comes, denormal numbers do as any others.
+    let light = ["0", "5e-324", "0.0", "5e-324", "-0.0"];
+    let first = drawn(light, "distinct")[0].at("first").to_string();
+    assert!(["[1,3]", "[3,1]"].contains(&first.as_str()), "{first}");
+    let first = drawn(light, "weighted")[0].at("first").as_array().unwrap().to_vec();
+    let expected = |sample: &packstone::json::Value| ["1", "3"].contains(&&*sample.to_string());
+    assert!(first.len() == 5 && first.iter().all(expected), "{first:?}");
+    let all = drawn(["1", "5e-324", "1e308", "1e-310", "3"], "distinct")[0].at("first").clone();
+    assert_eq!(all.as_array().unwrap().len(), 5);
+    for (weights, code, sample) in [
+        (["1", "-5e-324", "2", "0", "0"], "loader/weight_invalid", 1),
+        (["1", "1", "1", "1", "-1"], "loader/weight_invalid", 4),
+        (["1", "1", "null", "1", "1"], "loader/column_invalid", 2),
+    ] {
+        for order in ["weighted", "distinct"] {
+            let error = drawn(weights, order).remove(0);
+            assert_eq!((error.text("code"), error.number("record")), (code, sample));
+        }
+    }
+    let error = drawn(["0", "-0.0", "0", "0.0", "0"], "weighted").remove(0);
+    assert_eq!(error.text("code"), "loader/weights_zero");
+    // What JSON has no word for, a table has: 1.5, NaN, infinity, minus infinity, minus zero.
+    let cache = golden_of("datasetrt", "v3_nonfinite/data/nonfinite_s1");
+    let plan = ["plan", &cache, "--order", "weighted", "--weights", "x", "--json"];
+    let error = run(plan).line();
+    assert_eq!((error.text("code"), error.number("record")), ("loader/weight_invalid", 1));
+    assert!(error.text("message").contains("NaN"));
 }
 
 #[test]

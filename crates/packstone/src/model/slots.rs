@@ -134,7 +134,7 @@ impl Filling {
         let width = width.and_then(|width| usize::try_from(width).ok());
         let need = width.unwrap_or(0).saturating_mul(rows);
         // How much rows of any length take is known when the first ones come.
-        let mut data = pool.take_close(need.max(1))?;
+        let mut data = pool.take(need.max(1))?;
         data.set_len(need)?;
         let spans = if width.is_some() { Vec::new() } else { vec![0..0; rows] };
         let rank = field.shape.len();
@@ -196,7 +196,7 @@ impl Filling {
             let all = more.checked_div(rows.len()).unwrap_or(0).saturating_mul(all);
             let all = all.min(MOST_GUESSED).checked_next_power_of_two().unwrap_or(0).max(more);
             if all > self.data.capacity() {
-                self.data = pool.take_close(all)?;
+                self.data = pool.take(all)?;
             }
         }
         self.data.reserve(more)?;
