@@ -6,6 +6,7 @@
 mod arrayrecord;
 mod base;
 mod datasetrt;
+mod load;
 mod measure;
 mod sds;
 mod sedpack;
@@ -17,6 +18,7 @@ use measure::Request;
 
 fn main() -> Result<()> {
     let (format, request) = arguments();
+    load::measure(&request)?;
     match format.as_str() {
         "sds" => sds::measure(&request),
         "sedpack" => sedpack::measure(&request),

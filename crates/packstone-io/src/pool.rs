@@ -81,7 +81,8 @@ impl std::ops::DerefMut for PooledBuf {
 impl Drop for PooledBuf {
     fn drop(&mut self) {
         let Some(home) = self.home.upgrade() else { return };
-        let mut free = home.free.lock().unwrap_or_else(PoisonError::into_inner);
+        // Never waited for: in a process forked while a thread held it, the lock stays taken for ever.
+        let Some(mut free) = (0..16).find_map(|_| home.free.try_lock().ok()) else { return };
         if free.len() < home.keep && self.buffer.capacity() > 0 {
             free.push(std::mem::take(&mut self.buffer));
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use packstone_io::Kind;
@@ -151,60 +151,117 @@ fn passes(error: &Error) -> bool {
     false
 }
 
-type Work<T, R> = dyn Fn(T) -> R + Send + Sync;
-/// Where jobs wait, and what does them, in a pipeline without threads.
-type Inline<T, R> = (Receiver<(u64, T)>, Arc<Work<T, R>>);
+/// Does a job under its number, and says whether anybody waits for more.
+type Doing<T> = dyn Fn((u64, T)) -> bool + Send;
+
+/// Threads that do jobs in the order in which these are handed in. The thread that did a job reports what came of it.
+///
+/// Without threads, jobs wait until [`Crew::do_one`] does them.
+pub struct Crew<T> {
+    jobs: Option<Sender<(u64, T)>>,
+    todo: Receiver<(u64, T)>,
+    threads: Vec<JoinHandle<()>>,
+    inline: Option<Box<Doing<T>>>,
+}
+
+impl<T: Send + 'static> Crew<T> {
+    /// Starts `threads` threads; `make` gives each its own worker function (with its buffers). `report` is told the
+    /// number of a job and its result, and says whether anybody still waits for more.
+    pub fn new<W, R>(
+        threads: usize,
+        make: impl Fn() -> W,
+        report: impl Fn(u64, std::thread::Result<R>) -> bool + Clone + Send + 'static,
+    ) -> Self
+    where
+        W: Fn(T) -> R + Send + 'static,
+    {
+        let (jobs, todo) = unbounded::<(u64, T)>();
+        let doing = || {
+            let (work, report) = (make(), report.clone());
+            move |(number, job): (u64, T)| {
+                report(number, catch_unwind(AssertUnwindSafe(|| work(job))))
+            }
+        };
+        let mut handles = Vec::new();
+        for _ in 0..threads {
+            let (todo, work) = (todo.clone(), doing());
+            let spawned = std::thread::Builder::new()
+                .name("packstone".to_owned())
+                .spawn(move || while todo.recv().is_ok_and(&work) {});
+            // Fewer threads than asked for still do all the work; with none it is done inline.
+            handles.extend(spawned);
+        }
+        let inline = handles.is_empty().then(|| Box::new(doing()) as Box<_>);
+        Self { jobs: Some(jobs), todo, threads: handles, inline }
+    }
+
+    /// Where jobs are handed in; threads end when all of these are gone.
+    pub fn jobs(&self) -> Option<Sender<(u64, T)>> {
+        self.jobs.clone()
+    }
+
+    /// Does a job that waits, where there are no threads for it; true where there was one.
+    pub fn do_one(&self) -> bool {
+        let job = self.inline.as_ref().and_then(|work| Some((work, self.todo.try_recv().ok()?)));
+        job.map(|(work, job)| work(job)).is_some()
+    }
+
+    /// Takes jobs away that nobody has begun, and lets the threads end.
+    pub fn dismiss(&mut self) {
+        self.jobs = None;
+        while self.todo.try_recv().is_ok() {}
+    }
+
+    /// Waits until all threads have ended, at most until `deadline`; those that have not then are left alone.
+    pub fn join(&mut self, deadline: Option<Instant>) {
+        self.threads.drain(..).for_each(|thread| join(thread, deadline));
+    }
+
+    /// True where there are no threads.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    /// True once all threads have ended.
+    pub fn is_over(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+}
+
+/// Waits until a thread has ended, at most until `deadline`; then it is left alone.
+pub(crate) fn join(thread: JoinHandle<()>, deadline: Option<Instant>) {
+    while deadline.is_some_and(|deadline| Instant::now() < deadline) && !thread.is_finished() {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    if deadline.is_none() || thread.is_finished() {
+        let _ = thread.join();
+    }
+}
 
 /// Runs jobs on threads and returns their results in the order of submission.
 ///
 /// At most `window` jobs are in flight or waiting to be taken, so memory is bounded by the window. With no threads jobs
 /// run where their results are taken.
-pub struct Pipeline<T, R> {
-    jobs: Option<Sender<(u64, T)>>,
+pub struct Pipeline<T: Send + 'static, R> {
+    crew: Crew<T>,
     results: Receiver<(u64, std::thread::Result<R>)>,
-    threads: Vec<JoinHandle<()>>,
     early: BTreeMap<u64, std::thread::Result<R>>,
     submitted: u64,
     taken: u64,
     window: u64,
-    inline: Option<Inline<T, R>>,
 }
 
 impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
     /// Starts `threads` threads; `make` gives each its own worker function (with its buffers).
     pub fn new<W>(threads: usize, window: usize, make: impl Fn() -> W) -> Self
     where
-        W: Fn(T) -> R + Send + Sync + 'static,
+        W: Fn(T) -> R + Send + 'static,
     {
-        let (jobs, todo) = unbounded::<(u64, T)>();
         let (done, results) = unbounded();
-        let mut handles = Vec::new();
-        for _ in 0..threads {
-            let (work, todo, done) = (make(), todo.clone(), done.clone());
-            let spawned =
-                std::thread::Builder::new().name("packstone".to_owned()).spawn(move || {
-                    for (number, job) in todo {
-                        let result = catch_unwind(AssertUnwindSafe(|| work(job)));
-                        if done.send((number, result)).is_err() {
-                            return; // nobody waits any more
-                        }
-                    }
-                });
-            // Fewer threads than asked for still do all the work; with none it is done inline.
-            handles.extend(spawned);
-        }
-        let inline = handles.is_empty().then(|| (todo, Arc::new(make()) as Arc<Work<T, R>>));
+        let report = move |number, result| done.send((number, result)).is_ok();
         let window = u64::try_from(window.max(1)).unwrap_or(u64::MAX);
-        Self {
-            jobs: Some(jobs),
-            results,
-            threads: handles,
-            early: BTreeMap::new(),
-            submitted: 0,
-            taken: 0,
-            window,
-            inline,
-        }
+        let crew = Crew::new(threads, make, report);
+        Self { crew, results, early: BTreeMap::new(), submitted: 0, taken: 0, window }
     }
 
     /// True where another job fits into the window.
@@ -219,7 +276,7 @@ impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
 
     /// Hands in a job. The caller keeps to [`Pipeline::has_room`].
     pub fn submit(&mut self, job: T) {
-        if let Some(jobs) = &self.jobs {
+        if let Some(jobs) = &self.crew.jobs {
             // The receiving ends live as long as `self`.
             let _ = jobs.send((self.submitted, job));
             self.submitted += 1;
@@ -234,16 +291,12 @@ impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
         if self.is_empty() {
             return None;
         }
-        if let Some((todo, work)) = &self.inline {
-            let (_, job) = todo.try_recv().ok()?;
-            self.taken += 1;
-            return Some(catch_unwind(AssertUnwindSafe(|| work(job))).map_err(|_| died()));
-        }
         loop {
             if let Some(result) = self.early.remove(&self.taken) {
                 self.taken += 1;
                 return Some(result.map_err(|_| died()));
             }
+            self.crew.do_one();
             match self.results.recv() {
                 Ok((number, result)) => self.early.insert(number, result),
                 Err(_) => return Some(Err(died())),
@@ -252,7 +305,8 @@ impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
     }
 }
 
-fn died() -> Error {
+/// The error for a thread that ended in the middle of its work.
+pub(crate) fn died() -> Error {
     Error::new(
         Kind::Io,
         "exec/thread_died",
@@ -261,15 +315,11 @@ fn died() -> Error {
     )
 }
 
-impl<T, R> Drop for Pipeline<T, R> {
+impl<T: Send + 'static, R> Drop for Pipeline<T, R> {
     fn drop(&mut self) {
-        self.jobs = None;
-        // Jobs nobody waits for are taken away; what runs already is waited for.
-        let (_, closed) = unbounded();
-        self.results = closed;
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
+        // What runs already is waited for.
+        self.crew.dismiss();
+        self.crew.join(None);
     }
 }
 

@@ -398,6 +398,11 @@ pub trait Collection: Send + Sync {
         self.read(shard, fields, context)?.select(rows)
     }
 
+    /// What it costs to read some rows of a shard.
+    fn access(&self) -> Access {
+        Access::Whole
+    }
+
     /// The samples at `indices`, in that order, where the format has rows at hand and need not go through shards.
     ///
     /// # Errors
@@ -425,6 +430,17 @@ pub trait Collection: Send + Sync {
     ) -> Result<Vec<(ShardRef, Batch)>> {
         Ok(vec![(shard.clone(), self.read(shard, fields, context)?)])
     }
+}
+
+/// What it costs to read some rows of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// As much as the whole shard, which then lies decoded in memory.
+    Whole,
+    /// What these rows cost: they are decoded apart from the others.
+    Apart,
+    /// Next to nothing: a shard that was read is a map of its file, which takes no memory of its own.
+    Mapped,
 }
 
 /// A shard as its dataset lists it: the unit in which samples are read.

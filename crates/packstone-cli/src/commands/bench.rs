@@ -5,12 +5,16 @@
 mod base;
 mod reads;
 
+use std::sync::Arc;
+
 use packstone::exec::default_threads;
 use packstone::json;
+use packstone::loader::{Fingerprint, Loader, LoaderOptions, Share};
 
 use crate::address::Address;
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
+use crate::order::OrderArgs;
 use crate::output::{Out, note};
 use crate::table::Table;
 use crate::units;
@@ -27,6 +31,11 @@ pub(crate) struct Args {
     /// Rounds of each measurement, of which the median counts.
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = at_least_one)]
     rounds: usize,
+    /// Ranks that share the order; the first of them is measured.
+    #[arg(long, value_name = "RANKS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    ranks: u32,
+    #[command(flatten)]
+    order: OrderArgs,
     #[command(flatten)]
     threads: Threads,
 }
@@ -60,9 +69,19 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         .chain([most])
         .collect();
     threads.dedup();
+    let order = args.order.build(&collection, most)?;
+    let fingerprint = Fingerprint::of(opened.dataset.as_ref(), collection.as_ref())?;
     let mut rates = Vec::new();
     for threads in threads {
-        rates.push(reads::batches(&collection, args.batch, threads, args.rounds)?);
+        let share = Share::new(0, args.ranks, args.batch as u64)?;
+        let mut loader = Loader::new(
+            vec![Arc::clone(&collection)],
+            fingerprint.clone(),
+            Arc::clone(&order),
+            share,
+            LoaderOptions::default().with_threads(threads),
+        )?;
+        rates.push(reads::batches(&mut loader, args.rounds)?);
         rates.push(reads::samples(&collection, threads, args.rounds)?);
     }
     rates.push(reads::random(&collection, args.rounds)?);
@@ -72,7 +91,17 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     report(&rates, peak, out)
 }
 
+impl Rate {
+    /// Bytes a second.
+    fn speed(&self) -> f64 {
+        self.bytes as f64 / self.time.as_secs_f64().max(1e-9)
+    }
+}
+
 fn report(rates: &[Rate], peak: Option<u64>, out: &mut Out) -> Outcome {
+    let copying = rates.iter().find(|rate| rate.what == base::COPYING).map(Rate::speed);
+    let share =
+        |rate: &Rate| copying.filter(|speed| *speed > 0.0).map(|speed| rate.speed() / speed);
     if out.is_json() {
         for rate in rates {
             out.json(&json!({
@@ -82,6 +111,7 @@ fn report(rates: &[Rate], peak: Option<u64>, out: &mut Out) -> Outcome {
                 "samples": rate.samples,
                 "bytes": rate.bytes,
                 "seconds": rate.time.as_secs_f64(),
+                "of_copying": share(rate),
             }))?;
         }
         out.json(&json!({
@@ -93,7 +123,7 @@ fn report(rates: &[Rate], peak: Option<u64>, out: &mut Out) -> Outcome {
         }))?;
         return Ok(Exit::Clean);
     }
-    let mut table = Table::new(&["", ">threads", ">samples", ">rate"]);
+    let mut table = Table::new(&["", ">threads", ">samples", ">rate", ">of copying"]);
     for rate in rates {
         let samples = match rate.samples {
             0 => String::new(),
@@ -104,6 +134,7 @@ fn report(rates: &[Rate], peak: Option<u64>, out: &mut Out) -> Outcome {
             rate.threads.to_string(),
             samples,
             units::rate(rate.bytes, rate.time),
+            share(rate).map(|share| format!("{share:.2}")).unwrap_or_default(),
         ]);
     }
     table.print_with_gap(out)?;

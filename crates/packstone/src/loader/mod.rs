@@ -10,16 +10,31 @@
 //!
 //! `docs/loader.md` has every algorithm in full and where its test vectors are.
 
+mod cache;
 pub mod codes;
 mod columns;
+mod delivery;
+mod directory;
+mod engine;
 mod fingerprint;
+mod job;
+#[expect(clippy::module_inception, reason = "a file for each noun of the room")]
+mod loader;
+mod options;
 mod order;
 mod plan;
+mod planner;
 mod share;
+mod sources;
 mod state;
+mod steps;
+mod worker;
 
 pub use columns::{keys_of, weights_of};
+pub use delivery::{Delivery, Padded};
 pub use fingerprint::Fingerprint;
+pub use loader::Loader;
+pub use options::{LoaderOptions, OnFault};
 pub use order::{
     Balanced, BlockQuality, Blocks, Distinct, Drawn, Indices, Mixture, Order, OrderId, Permutation,
     Sequential, Shuffled, Source, Stop, Weighted, Weights, native,

@@ -400,7 +400,7 @@ impl BatchBuilder {
     }
 }
 
-fn mismatch(message: String) -> Error {
+pub(super) fn mismatch(message: String) -> Error {
     Error::new(Kind::Invalid, "model/column_mismatch", Place::default(), message)
 }
 

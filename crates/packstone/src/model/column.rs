@@ -156,6 +156,22 @@ impl Column {
         matches!(self.layout, Layout::Dense { .. }).then_some(&self.data)
     }
 
+    /// Bytes of each row, where the layout gives all the same.
+    pub fn width(&self) -> Option<usize> {
+        match &self.layout {
+            Layout::Dense { width } | Layout::Scattered { width, .. } => Some(*width),
+            _ => None,
+        }
+    }
+
+    /// Where each row ends in the bytes of all, where rows of any length lie one after another: values and offsets.
+    pub fn ends(&self) -> Option<&[usize]> {
+        match &self.layout {
+            Layout::Ragged { ends } => Some(ends),
+            _ => None,
+        }
+    }
+
     /// The rows of `rows` as a column of their own, without a copy of their bytes; `None` where there are fewer.
     pub fn slice(&self, rows: Range<usize>) -> Option<Self> {
         self.cut(rows.clone())?.shaped_like(self, rows)

@@ -12,6 +12,7 @@ mod outline;
 pub mod own;
 pub mod sample_table;
 mod schema;
+mod slots;
 mod value;
 
 pub use about::{ABOUT_FIELDS, about_fields, with_about_fields};
@@ -24,4 +25,5 @@ pub use holds::Holds;
 pub use outline::Outline;
 pub use sample_table::SampleTable;
 pub use schema::{Field, Key, Schema};
+pub use slots::{BatchSlots, RowSlot};
 pub use value::ValueRef;

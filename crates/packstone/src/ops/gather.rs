@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use packstone_io::Kind;
 
+use super::missing_sample;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, ReadContext};
-use crate::model::{Batch, BatchBuilder};
+use crate::model::{Batch, BatchSlots, RowSlot};
 
-/// The samples at `indices`, in that order; each shard is read once.
+/// The samples at `indices`, in that order; each shard is read once, each row copied once.
 ///
 /// # Errors
 /// `ops/index_out_of_range`; those of [`Collection::read`].
@@ -32,40 +33,30 @@ pub fn gather(
         Some(fields) => Arc::new(collection.schema().project(fields)),
         None => Arc::clone(collection.schema()),
     };
-    let mut builder = BatchBuilder::new(schema, indices.len(), context.pool.clone())?;
+    let mut slots = BatchSlots::new(schema, indices.len(), &context.pool)?;
     if let Some(batch) = collection.read_at(indices, fields, context)? {
-        builder.push(&batch, 0..batch.rows())?;
-        return builder.finish();
+        let rows: Vec<RowSlot> = (0..batch.rows()).map(|row| (row, row)).collect();
+        slots.put(&batch, &rows)?;
+        return slots.finish(None);
     }
     let mut order: Vec<usize> = (0..indices.len()).collect();
     order.sort_by_key(|slot| indices.get(*slot));
-    let mut sorted = order.iter().filter_map(|slot| indices.get(*slot).copied()).peekable();
-    while let Some(index) = sorted.next() {
-        let shard = collection.shards(index).next().transpose()?.ok_or_else(|| {
-            let message =
-                format!("expected {len} samples, found the lists end before sample {index}");
-            Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
-        })?;
+    let mut sorted = order.iter().copied().peekable();
+    let at = |slot: usize| indices.get(slot).copied().unwrap_or(u64::MAX);
+    while let Some(slot) = sorted.next() {
+        let index = at(slot);
+        let shard = collection.shards(index).next().transpose()?;
+        let shard = shard.ok_or_else(|| missing_sample(len, index))?;
         let end = shard.first.saturating_add(shard.rows);
         let row =
             |index: u64| usize::try_from(index.saturating_sub(shard.first)).unwrap_or(usize::MAX);
-        let mut rows = vec![row(index)];
-        while let Some(index) = sorted.next_if(|index| *index < end) {
-            rows.push(row(index));
+        let (mut rows, mut places) = (vec![row(index)], vec![(0, slot)]);
+        while let Some(slot) = sorted.next_if(|slot| at(*slot) < end) {
+            places.push((rows.len(), slot));
+            rows.push(row(at(slot)));
         }
         let batch = collection.read_rows(&shard, &rows, fields, context)?;
-        builder.push(&batch, 0..batch.rows())?;
+        slots.put(&batch, &places)?;
     }
-    let sorted = builder.finish()?;
-    if order.is_sorted() {
-        return Ok(sorted);
-    }
-    // The rows were gathered in the order of their shards; one more copy brings them into the order asked for.
-    let mut slots: Vec<(usize, usize)> =
-        order.into_iter().enumerate().map(|(row, slot)| (slot, row)).collect();
-    slots.sort_unstable();
-    for (_, row) in slots {
-        builder.push(&sorted, row..row + 1)?;
-    }
-    builder.finish()
+    slots.finish(None)
 }

@@ -36,3 +36,9 @@ fn count_error(collection: &str, expected: u64, found: u64) -> Error {
     let message = format!("expected {expected} samples in {collection:?}, found {found}");
     Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
 }
+
+/// The error for lists of shards that end before a sample they should hold.
+pub(crate) fn missing_sample(len: u64, index: u64) -> Error {
+    let message = format!("expected {len} samples, found the lists end before sample {index}");
+    Error::new(Kind::Corrupt, "ops/missing_sample", Place::default(), message)
+}

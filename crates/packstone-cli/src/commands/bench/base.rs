@@ -16,6 +16,8 @@ use crate::failure::Outcome;
 
 /// Bytes of values that codecs are measured on.
 const SAMPLE: usize = 16 << 20;
+/// What the rate of the memory is called.
+pub(super) const COPYING: &str = "memory copy";
 /// Bytes that the memory is measured on.
 const COPIED: usize = 128 << 20;
 
@@ -57,7 +59,7 @@ fn copying(rounds: usize) -> Outcome<Rate> {
         black_box(&to);
         Ok((0, COPIED as u64))
     })?;
-    Ok(Rate { what: "memory copy".to_owned(), threads: 1, samples, bytes, time })
+    Ok(Rate { what: COPYING.to_owned(), threads: 1, samples, bytes, time })
 }
 
 fn fault(error: packstone_container::codec::CodecError) -> packstone::Error {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use packstone::format::{Collection, ReadContext};
+use packstone::loader::Loader;
 use packstone::model::Batch;
 use packstone::ops::{Scan, gather};
 
@@ -33,18 +34,22 @@ pub(super) fn median(
     Ok((done.0, done.1, time))
 }
 
-/// Batches of `size`, copied into dense columns.
-pub(super) fn batches(
-    collection: &Arc<dyn Collection>,
-    size: usize,
-    threads: usize,
-    rounds: usize,
-) -> Outcome<Rate> {
+/// An epoch of a loader.
+pub(super) fn batches(loader: &mut Loader, rounds: usize) -> Outcome<Rate> {
+    let what = match loader.order().name() {
+        "sequential" => format!("batches of {}", loader.share().batch()),
+        order => format!("batches of {}, {order}", loader.share().batch()),
+    };
     let (samples, bytes, time) = median(rounds, || {
-        let scan = Scan::new(Arc::clone(collection)).threads(threads);
-        add_up(scan.batches(size)?.map(|batch| batch.map(|batch| black_box(tell(&batch)))))
+        // The same epoch each time.
+        loader.set_epoch(0);
+        add_up(loader.by_ref().map(|delivery| {
+            let delivery = delivery?;
+            let fresh = delivery.mask.iter().filter(|fresh| **fresh).count();
+            Ok((fresh as u64, black_box(tell(&delivery.batch)).1))
+        }))
     })?;
-    Ok(Rate { what: format!("batches of {size}"), threads, samples, bytes, time })
+    Ok(Rate { what, threads: loader.threads(), samples, bytes, time })
 }
 
 /// Sample by sample, every byte of every value added up where it was decoded.

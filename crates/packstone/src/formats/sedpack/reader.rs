@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use packstone_container::Limits;
+use packstone_container::codec::Codec;
 use packstone_container::digest::{Algorithm, MultiHasher};
 use packstone_container::json::Value;
 use packstone_io::{Kind, RelPath, Root};
@@ -13,8 +14,9 @@ use super::layout::{CARRIED, ROOT_DOCUMENT};
 use super::parts::list::{FileInfo, ListPointer, ShardEntry};
 use super::parts::shard::ShardFormat;
 use super::parts::tree::{Tree, count_error, file_error};
+use super::schema::ShardType;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, ShardRef};
+use crate::format::{Access, Collection, Dataset, Info, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
 
 /// An open Sedpack dataset.
@@ -190,6 +192,14 @@ impl Collection for Split {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         self.decode(shard, Some(rows), fields, context)
+    }
+
+    fn access(&self) -> Access {
+        let ShardFormat { shard_type, compression, .. } = &self.format;
+        match compression.codec(*shard_type) {
+            Codec::None if *shard_type == ShardType::Fb => Access::Mapped,
+            _ => Access::Whole,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use packstone_io::{Buf, Kind};
 use super::Form;
 use super::plan::{Carry, Slot};
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, Leaves, ReadContext, Selected, ShardRef};
+use crate::format::{Access, Collection, Dataset, Info, Leaves, ReadContext, Selected, ShardRef};
 use crate::model::{Batch, Column, Field, Outline, SampleTable, Schema};
 use crate::order::Order;
 
@@ -306,5 +306,9 @@ impl Collection for Decoded {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         self.through(fields, |stored| self.inner.read_rows(shard, rows, Some(stored), context))
+    }
+
+    fn access(&self) -> Access {
+        self.inner.access()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packstone_io::Kind;
 
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, ReadContext, ShardRef};
+use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, Schema, canonical};
 
 /// A fixed list of shards with indices of its own: the first sample of the first shard is sample 0.
@@ -77,22 +77,33 @@ impl Collection for SelectedCollection {
         fields: Option<&[usize]>,
         context: &mut ReadContext,
     ) -> Result<Batch> {
-        // The collection below knows the shard by the place that it has there.
+        self.inner.read(self.original(shard)?, fields, context)
+    }
+
+    fn read_rows(
+        &self,
+        shard: &ShardRef,
+        rows: &[usize],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        self.inner.read_rows(self.original(shard)?, rows, fields, context)
+    }
+
+    fn access(&self) -> Access {
+        self.inner.access()
+    }
+}
+
+impl SelectedCollection {
+    /// The shard by the place that it has in the collection below.
+    fn original(&self, shard: &ShardRef) -> Result<&ShardRef> {
         let position = usize::try_from(shard.number).unwrap_or(usize::MAX);
-        match self.shards.get(position) {
-            Some(original) if original.path == shard.path => {
-                self.inner.read(original, fields, context)
-            }
-            _ => {
-                let message =
-                    format!("expected a shard of this selection, found shard {}", shard.number);
-                Err(Error::new(
-                    Kind::Invalid,
-                    "ops/foreign_shard",
-                    Place::file(&shard.path),
-                    message,
-                ))
-            }
-        }
+        let original = self.shards.get(position).filter(|original| original.path == shard.path);
+        original.ok_or_else(|| {
+            let message =
+                format!("expected a shard of this selection, found shard {}", shard.number);
+            Error::new(Kind::Invalid, "ops/foreign_shard", Place::file(&shard.path), message)
+        })
     }
 }

@@ -16,7 +16,7 @@ use super::native::NativeOrder;
 use super::peer::{self, unreadable};
 use super::whole::sample_table;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, ReadContext, ShardRef};
+use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, DType, Field, SampleTable, Schema, Unreadable};
 use crate::order::Order;
 
@@ -332,5 +332,9 @@ impl Collection for Joint {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         self.read_run(shard, Some(rows), fields, context)
+    }
+
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }

@@ -22,7 +22,7 @@ use super::peer::{self, unreadable};
 use super::table::Identity;
 use super::view::{CacheStamp, View};
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, Dataset, Info, ReadContext, Selected, ShardRef};
+use crate::format::{Access, Collection, Dataset, Info, ReadContext, Selected, ShardRef};
 use crate::model::{Batch, SampleTable, Schema, Unreadable, canonical};
 
 /// Samples of a shard at most, and their stored bytes, about.
@@ -381,5 +381,9 @@ impl Collection for SelectedCollection {
         let all = self.rows_of(shard);
         let row = |row: &usize| all.start.saturating_add(*row as u64);
         self.read_samples(shard, rows.iter().map(row), fields, context)
+    }
+
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }

@@ -19,7 +19,7 @@ use super::manifest::ShardEntry;
 use super::record::Record;
 use super::reference::ObjectPath;
 use crate::error::{Error, Place, Result};
-use crate::format::{Collection, ReadContext, ShardRef};
+use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
 
 /// Bytes of a shard that are read at once.
@@ -241,6 +241,10 @@ impl Collection for Records {
     ) -> Result<Vec<(ShardRef, Batch)>> {
         let records = self.records(shard, None)?;
         runs(shard, records, &self.schema, fields, context)
+    }
+
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }
 
@@ -475,5 +479,9 @@ impl Collection for Annotations {
         context: &mut ReadContext,
     ) -> Result<Vec<(ShardRef, Batch)>> {
         runs(shard, self.records(shard, None)?, &self.schema, fields, context)
+    }
+
+    fn access(&self) -> Access {
+        Access::Apart
     }
 }

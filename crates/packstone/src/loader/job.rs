@@ -1,0 +1,88 @@
+//! What a thread does at once: one visit to a shard for all rows that are wanted of it soon, or rows that are at hand.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packstone_io::BufferPool;
+
+use super::directory::ShardId;
+use crate::error::{Error, Result};
+use crate::format::ShardRef;
+use crate::model::{Batch, BatchSlots, RowSlot, Schema};
+
+/// A batch in the making: its memory is taken when the first row comes.
+pub(super) struct Target {
+    schema: Arc<Schema>,
+    rows: usize,
+    pool: BufferPool,
+    slots: Mutex<Option<BatchSlots>>,
+}
+
+impl Target {
+    pub(super) fn new(schema: Arc<Schema>, rows: usize, pool: BufferPool) -> Self {
+        Self { schema, rows, pool, slots: Mutex::default() }
+    }
+
+    /// Copies rows of `from` to their slots.
+    ///
+    /// # Errors
+    /// Those of [`BatchSlots`].
+    pub(super) fn put(&self, from: &Batch, rows: &[RowSlot]) -> Result<()> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.is_none() {
+            *slots = Some(BatchSlots::new(Arc::clone(&self.schema), self.rows, &self.pool)?);
+        }
+        slots.as_mut().map_or(Ok(()), |slots| slots.put(from, rows))
+    }
+
+    /// The batch, with all slots or those `kept`; those in `blank` have no sample.
+    ///
+    /// # Errors
+    /// Those of [`BatchSlots`].
+    pub(super) fn finish(&self, kept: Option<&[usize]>, blank: &[usize]) -> Result<Batch> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut slots = match slots {
+            Some(slots) => slots,
+            None => BatchSlots::new(Arc::clone(&self.schema), self.rows, &self.pool)?,
+        };
+        slots.blank(blank)?;
+        slots.finish(kept)
+    }
+}
+
+/// Rows for one batch.
+pub(super) struct Part {
+    /// The batch, counted from the start of the engine.
+    pub(super) seq: u64,
+    pub(super) target: Arc<Target>,
+    /// Rows of what is read, or numbers of `indices`, with their slots.
+    pub(super) rows: Vec<RowSlot>,
+}
+
+/// Where rows come from.
+pub(super) enum From {
+    /// Rows at hand: indices in the collection.
+    Hand(Vec<u64>),
+    /// Rows of a shard, some of them read apart.
+    Rows(Arc<ShardRef>),
+    /// A shard that is decoded as a whole.
+    Whole(Arc<ShardRef>),
+    /// A shard that was decoded before.
+    Decoded(Arc<ShardRef>, Arc<Batch>),
+}
+
+/// A job.
+pub(super) struct Job {
+    /// The shard; for rows at hand the collection alone counts.
+    pub(super) id: ShardId,
+    pub(super) from: From,
+    pub(super) parts: Arc<[Part]>,
+}
+
+/// What came of a job.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// Rows that could not be had: batch, slot, why.
+    pub(super) faults: Vec<(u64, usize, Error)>,
+    /// The shard, where it was decoded as a whole.
+    pub(super) decoded: Option<Arc<Batch>>,
+}

@@ -1,0 +1,552 @@
+//! Walks the order ahead and says what is to be read next.
+//!
+//! ```text
+//! batches     0   1   2   3   4   5   6   7   8   9 │ planned as far as their bytes fit the window
+//!             ▲head           ▲cursor               │
+//! shard A     •   •       •           •       •     │ one visit: every row that any planned batch wants
+//! ```
+//!
+//! The cursor goes over the slots in order. At a slot whose row nobody fetches yet, the shard is visited for all rows that
+//! planned batches want of it, so a shard is read once in half a window at most, whatever the order. Batches leave in
+//! order as soon as their last row has come.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use packstone_io::BufferPool;
+
+use super::cache::Cache;
+use super::delivery::Delivery;
+use super::directory::{Directory, ShardId};
+use super::job::{From, Job, Outcome, Part, Target};
+use super::options::OnFault;
+use super::sources::{Sources, outside};
+use super::steps::{Slot, Steps};
+use super::worker::Shared;
+use super::{Drawn, Order, codes};
+use crate::error::{Error, Result};
+use crate::exec::died;
+use crate::format::{Access, ShardRef};
+use crate::model::{Batch, Field, Finding, Severity};
+
+/// Bytes that are guessed for a value of any length before one was seen.
+const GUESS: u64 = 256;
+/// What a planned row takes besides its values.
+const PLAN_BYTES: u64 = 96;
+/// Bytes of files that stay mapped, and their number; they take address space, and no memory of their own.
+const MAPPED_BYTES: u64 = 16 << 30;
+const MAPS: usize = 1 << 12;
+/// Bytes of batches in the making where no shard is decoded as a whole: enough for some rows a visit.
+const APART_BYTES: u64 = 32 << 20;
+/// Bytes of batches that are made ahead in any case.
+const WARM_BYTES: u64 = 8 << 20;
+/// Rows that are planned at most: looking farther ahead gains nothing and delays the first batch.
+const MOST_ROWS: u64 = 1 << 17;
+
+/// What leaves the planner, in order.
+pub(super) enum Ready {
+    /// A batch, and how many samples were left out of it.
+    Batch(Box<Delivery>, u64),
+    /// The batch of this step cannot be had.
+    Failed(Error),
+    /// The epoch has no more steps.
+    End,
+}
+
+/// What a planner goes by.
+#[derive(Clone)]
+pub(super) struct Course {
+    pub(super) order: Arc<dyn Order>,
+    pub(super) steps: Steps,
+    pub(super) epoch: u64,
+    pub(super) step: u64,
+    pub(super) window: u64,
+    pub(super) threads: usize,
+    pub(super) faults: OnFault,
+}
+
+/// The planner.
+pub(super) struct Planner {
+    course: Course,
+    shared: Arc<Shared>,
+    sources: Arc<Sources>,
+    pool: BufferPool,
+    drawn: Option<Arc<dyn Drawn>>,
+    directory: Directory,
+    access: Access,
+    /// Where shards are read as a whole.
+    cache: Option<Cache>,
+    /// Rows of shards that were delivered, where shards are read as a whole.
+    served: HashMap<ShardId, u64>,
+    begun: bool,
+    /// Rows are at hand.
+    hand: bool,
+    planned: VecDeque<Planned>,
+    /// The number of the first planned batch, of the first that has not left, of the one at the cursor with its slot.
+    head: u64,
+    sent: u64,
+    cursor: (u64, usize),
+    /// The first batches that visits were made for, as far as they are behind the head.
+    ahead: VecDeque<u64>,
+    pending: HashMap<ShardId, Pending>,
+    flying: HashMap<u64, (ShardId, Arc<[Part]>)>,
+    jobs_made: u64,
+    /// Nothing more is planned; what is told behind the last batch; it was told.
+    ended: bool,
+    last: Option<Error>,
+    closed: bool,
+    /// Bytes of planned batches, and of those before the cursor.
+    bytes: u64,
+    before: u64,
+    rows: u64,
+    row_bytes: u64,
+    /// Rows of any length were seen, or there are none.
+    learned: bool,
+    /// Jobs to be done, in this order.
+    pub(super) jobs: VecDeque<(u64, Job)>,
+    /// What may leave.
+    pub(super) ready: VecDeque<Ready>,
+}
+
+/// A batch that is planned.
+struct Planned {
+    step: u64,
+    slots: Vec<Slot>,
+    indices: Vec<Option<u64>>,
+    /// Where each slot's row is, until it is being fetched.
+    wanted: Vec<Option<ShardId>>,
+    target: Arc<Target>,
+    missing: usize,
+    faults: Vec<(usize, Error)>,
+    bytes: u64,
+}
+
+/// Rows of a shard that planned batches want and nobody fetches.
+struct Pending {
+    shard: Arc<ShardRef>,
+    /// Batch, row, slot, in the order of the first two.
+    rows: Vec<(u64, usize, usize)>,
+}
+
+impl Planner {
+    pub(super) fn new(course: Course, shared: Arc<Shared>, pool: BufferPool) -> Self {
+        let sources = Arc::clone(&shared.sources);
+        let fixed = |field: &Field| match field.value_bytes() {
+            Some(bytes) if !field.varies() => bytes,
+            _ => GUESS,
+        };
+        let row_bytes =
+            sources.schema.fields.iter().map(fixed).fold(PLAN_BYTES, u64::saturating_add);
+        Self {
+            begun: false,
+            access: Access::Whole,
+            cache: None,
+            directory: Directory::new(Arc::clone(&sources)),
+            drawn: None,
+            served: HashMap::new(),
+            hand: false,
+            planned: VecDeque::new(),
+            head: 0,
+            sent: 0,
+            cursor: (0, 0),
+            ahead: VecDeque::new(),
+            pending: HashMap::new(),
+            flying: HashMap::new(),
+            jobs_made: 0,
+            ended: false,
+            last: None,
+            closed: false,
+            bytes: 0,
+            before: 0,
+            rows: 0,
+            row_bytes,
+            learned: !sources.schema.fields.iter().any(Field::varies),
+            jobs: VecDeque::new(),
+            ready: VecDeque::new(),
+            course,
+            shared,
+            sources,
+            pool,
+        }
+    }
+
+    /// Plans, hands out jobs and lets batches leave, as far as that goes now.
+    pub(super) fn advance(&mut self) {
+        if !self.begun {
+            self.begin();
+        }
+        while !self.ended && !self.shared.stopped() && self.has_room() {
+            if let Err(error) = self.plan() {
+                (self.ended, self.last) = (true, Some(error));
+            }
+        }
+        let learned = self.learned;
+        self.dispatch();
+        self.leave();
+        if self.learned != learned {
+            // How many batches fit is known only now.
+            self.advance();
+        }
+    }
+
+    /// Looks at how rows are had.
+    fn begin(&mut self) {
+        self.begun = true;
+        let shared = Arc::clone(&self.shared);
+        let _reading = shared.reading("the first rows".to_owned());
+        self.hand = self.sources.at_hand();
+        self.access = self.sources.access();
+        self.cache = match self.access {
+            _ if self.hand => None,
+            Access::Whole => Some(Cache::new(self.course.window / 2, usize::MAX)),
+            Access::Mapped => Some(Cache::new(MAPPED_BYTES, MAPS)),
+            Access::Apart => None,
+        };
+    }
+
+    /// A batch was taken; its memory is the taker's.
+    pub(super) fn taken(&mut self) {
+        if let Some(batch) = self.planned.pop_front() {
+            self.head += 1;
+            self.bytes = self.bytes.saturating_sub(batch.bytes);
+            self.rows = self.rows.saturating_sub(batch.slots.len() as u64);
+            if self.cursor.0 >= self.head {
+                self.before = self.before.saturating_sub(batch.bytes);
+            }
+        }
+    }
+
+    /// What came of a job.
+    pub(super) fn done(&mut self, number: u64, result: std::thread::Result<Outcome>) {
+        let Some((id, parts)) = self.flying.remove(&number) else { return };
+        let outcome = result.unwrap_or_else(|_| {
+            let all = parts.iter().flat_map(|part| part.rows.iter().map(|row| (part.seq, row.1)));
+            Outcome { faults: all.map(|(seq, slot)| (seq, slot, died())).collect(), decoded: None }
+        });
+        for part in parts.iter() {
+            if let Some(batch) = self.at(part.seq) {
+                batch.missing = batch.missing.saturating_sub(part.rows.len());
+            }
+        }
+        for (seq, slot, error) in outcome.faults {
+            if let Some(batch) = self.at(seq) {
+                batch.faults.push((slot, error));
+            }
+        }
+        if let Some(batch) = outcome.decoded {
+            self.keep(id, batch);
+        }
+    }
+
+    /// A shard was decoded as a whole.
+    fn keep(&mut self, id: ShardId, batch: Arc<Batch>) {
+        let Some(cache) = &mut self.cache else { return };
+        let served = self.served.get(&id).copied().unwrap_or(0);
+        let left = (batch.rows() as u64).saturating_sub(served);
+        let pending = &self.pending;
+        let next = |id: &ShardId| pending.get(id)?.rows.first().map(|row| row.0);
+        cache.keep(id, batch, left, next);
+    }
+
+    fn at(&mut self, seq: u64) -> Option<&mut Planned> {
+        self.planned.get_mut(usize::try_from(seq.checked_sub(self.head)?).ok()?)
+    }
+
+    fn has_room(&self) -> bool {
+        if self.hand {
+            // Looking ahead gains nothing.
+            let few = self.planned.len() < self.course.threads + 2;
+            return few && (self.planned.is_empty() || self.bytes < self.course.window);
+        }
+        // Before rows were seen, nobody knows how many fit.
+        let known = self.learned && self.bytes < self.window() && self.rows < MOST_ROWS;
+        self.planned.is_empty() || known
+    }
+
+    /// Bytes of batches in the making.
+    fn window(&self) -> u64 {
+        match self.access {
+            Access::Whole => self.course.window / 2,
+            Access::Apart | Access::Mapped => {
+                let batch = self.row_bytes.saturating_mul(self.course.steps.share.batch());
+                let few = batch.saturating_mul(2 * (self.course.threads as u64 + 2));
+                few.max(APART_BYTES).min(self.course.window)
+            }
+        }
+    }
+
+    /// Plans the next batch.
+    fn plan(&mut self) -> Result<()> {
+        let drawn = match &self.drawn {
+            Some(drawn) => Arc::clone(drawn),
+            None => {
+                let _reading = self.shared.reading("the order of samples".to_owned());
+                Arc::clone(self.drawn.insert(self.course.order.epoch(self.course.epoch)?))
+            }
+        };
+        let step = self.course.step;
+        let Some(slots) = self.course.steps.slots(step) else {
+            self.ended = true;
+            return Ok(());
+        };
+        self.course.step += 1;
+        let seq = self.head + self.planned.len() as u64;
+        let index = |slot: &Slot| {
+            let Some(position) = slot.position else { return Ok(None) };
+            let missing = || outside(self.course.order.len(), position);
+            drawn.at(position).map(Some).ok_or_else(missing)
+        };
+        let indices = slots.iter().map(index).collect::<Result<Vec<Option<u64>>>>()?;
+        let bytes = self.row_bytes.saturating_mul(slots.len() as u64);
+        let schema = Arc::clone(&self.sources.schema);
+        let target = Arc::new(Target::new(schema, slots.len(), self.pool.clone()));
+        let mut batch = Planned {
+            step,
+            missing: indices.iter().flatten().count(),
+            wanted: vec![None; slots.len()],
+            faults: Vec::new(),
+            slots,
+            indices,
+            target,
+            bytes,
+        };
+        if self.hand {
+            self.fetch_at_hand(seq, &mut batch);
+        } else {
+            self.want(seq, &mut batch);
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.rows = self.rows.saturating_add(batch.slots.len() as u64);
+        self.planned.push_back(batch);
+        Ok(())
+    }
+
+    /// Hands out one job for all rows of a batch.
+    fn fetch_at_hand(&mut self, seq: u64, batch: &mut Planned) {
+        let (mut rows, mut inside) = (Vec::with_capacity(batch.indices.len()), Vec::new());
+        for (slot, index) in batch.indices.iter().enumerate() {
+            let Some(index) = index else { continue };
+            match self.sources.locate(*index) {
+                Ok((_, index)) => {
+                    rows.push((inside.len(), slot));
+                    inside.push(index);
+                }
+                Err(error) => batch.faults.push((slot, error)),
+            }
+        }
+        batch.missing = rows.len();
+        if !rows.is_empty() {
+            let part = Part { seq, target: Arc::clone(&batch.target), rows };
+            self.submit((0, 0), From::Hand(inside), vec![part]);
+        }
+    }
+
+    /// Writes down which rows of which shards a batch wants.
+    fn want(&mut self, seq: u64, batch: &mut Planned) {
+        let shared = Arc::clone(&self.shared);
+        let _reading = shared.reading("the lists of shards".to_owned());
+        for (slot, (index, wanted)) in batch.indices.iter().zip(&mut batch.wanted).enumerate() {
+            let Some(index) = index else { continue };
+            match self.directory.find(*index) {
+                Ok((id, row, shard)) => {
+                    *wanted = Some(id);
+                    let pending = self.pending.entry(id);
+                    let pending = pending.or_insert_with(|| Pending { shard, rows: Vec::new() });
+                    pending.rows.push((seq, row, slot));
+                }
+                Err(error) => {
+                    batch.faults.push((slot, error));
+                    batch.missing -= 1;
+                }
+            }
+        }
+    }
+
+    /// Goes on with the cursor and visits shards.
+    fn dispatch(&mut self) {
+        // With nobody to read ahead, only what is asked for is read.
+        let lead = if self.course.threads == 0 { 0 } else { self.window() / 2 };
+        while !self.hand {
+            if self.cursor.0 < self.head {
+                (self.cursor, self.before) = ((self.head, 0), 0);
+            }
+            let (seq, slot) = self.cursor;
+            if seq > self.head && self.before >= lead {
+                return;
+            }
+            let Some(batch) = self.at(seq) else { return };
+            let bytes = batch.bytes;
+            match batch.wanted.get(slot).copied() {
+                None => {
+                    self.cursor = (seq + 1, 0);
+                    self.before = self.before.saturating_add(bytes);
+                }
+                Some(None) => self.cursor.1 += 1,
+                Some(Some(shard)) => {
+                    if self.is_soon_enough(seq, shard) {
+                        return;
+                    }
+                    self.cursor.1 += 1;
+                    self.ahead.push_back(seq);
+                    self.visit(shard);
+                }
+            }
+        }
+    }
+
+    /// True for a shard that is wanted later and then once for all: reading it now gains nothing but fresh memory.
+    fn is_soon_enough(&mut self, seq: u64, shard: ShardId) -> bool {
+        while self.ahead.front().is_some_and(|first| *first <= self.head) {
+            self.ahead.pop_front();
+        }
+        let whole = |pending: &Pending| pending.rows.len() as u64 >= pending.shard.rows;
+        seq > self.head
+            && self.before >= WARM_BYTES
+            && self.ahead.len() >= self.course.threads + 2
+            && self.pending.get(&shard).is_some_and(whole)
+    }
+
+    /// Hands out a job for all rows that are wanted of a shard.
+    fn visit(&mut self, id: ShardId) {
+        let Some(Pending { shard, rows }) = self.pending.remove(&id) else { return };
+        let mut parts: Vec<Part> = Vec::new();
+        let mut distinct: Vec<usize> = Vec::with_capacity(rows.len());
+        for (seq, row, slot) in rows {
+            let Some(batch) = self.at(seq) else { continue };
+            if let Some(wanted) = batch.wanted.get_mut(slot) {
+                *wanted = None;
+            }
+            match parts.last_mut() {
+                Some(part) if part.seq == seq => part.rows.push((row, slot)),
+                _ => {
+                    let target = Arc::clone(&batch.target);
+                    parts.push(Part { seq, target, rows: vec![(row, slot)] });
+                }
+            }
+            distinct.push(row);
+        }
+        let from = match &mut self.cache {
+            None => From::Rows(shard),
+            Some(cache) => {
+                distinct.sort_unstable();
+                distinct.dedup();
+                let count = distinct.len() as u64;
+                *self.served.entry(id).or_default() += count;
+                match cache.take(id, count) {
+                    Some(batch) => From::Decoded(shard, batch),
+                    None => From::Whole(shard),
+                }
+            }
+        };
+        self.submit(id, from, parts);
+    }
+
+    fn submit(&mut self, id: ShardId, from: From, parts: Vec<Part>) {
+        let parts: Arc<[Part]> = parts.into();
+        let number = self.jobs_made;
+        self.jobs_made += 1;
+        self.flying.insert(number, (id, Arc::clone(&parts)));
+        self.jobs.push_back((number, Job { id, from, parts }));
+    }
+
+    /// Lets batches leave that have all of their rows.
+    fn leave(&mut self) {
+        while !self.closed {
+            let seq = self.sent;
+            let Some(batch) = self.at(seq) else { break };
+            if batch.missing > 0 {
+                return;
+            }
+            let made = self.finish(seq);
+            self.sent += 1;
+            match made {
+                Ok((delivery, skipped)) => {
+                    self.ready.push_back(Ready::Batch(Box::new(delivery), skipped));
+                }
+                Err(error) => {
+                    self.ready.push_back(Ready::Failed(error));
+                    (self.ended, self.closed) = (true, true);
+                    return;
+                }
+            }
+        }
+        if self.ended && !self.closed {
+            self.closed = true;
+            self.ready.push_back(self.last.take().map_or(Ready::End, Ready::Failed));
+        }
+    }
+
+    /// Makes a batch of what came.
+    fn finish(&mut self, seq: u64) -> Result<(Delivery, u64)> {
+        let (epoch, policy) = (self.course.epoch, self.course.faults);
+        let Some(batch) = self.at(seq) else { return Err(died()) };
+        batch.faults.sort_by_key(|(slot, _)| *slot);
+        let mut faults = std::mem::take(&mut batch.faults);
+        let target = Arc::clone(&batch.target);
+        let (slots, indices) =
+            (std::mem::take(&mut batch.slots), std::mem::take(&mut batch.indices));
+        let step = batch.step;
+        let number = self.course.steps.number(step);
+        if policy == OnFault::Raise && !faults.is_empty() {
+            return Err(faults.swap_remove(0).1);
+        }
+        let kept: Option<Vec<usize>> = (!faults.is_empty()).then(|| {
+            let faulty = |slot: &usize| faults.binary_search_by_key(slot, |fault| fault.0).is_ok();
+            (0..slots.len()).filter(|slot| !faulty(slot)).collect()
+        });
+        let blank = slots.iter().enumerate().filter(|(_, slot)| slot.position.is_none());
+        let blank: Vec<usize> = blank.map(|(at, _)| at).collect();
+        let rows = target.finish(kept.as_deref(), &blank)?;
+        let all: Vec<usize>;
+        let kept = match &kept {
+            Some(kept) => kept,
+            None => {
+                all = (0..slots.len()).collect();
+                &all
+            }
+        };
+        let skipped = (slots.len() - kept.len()) as u64;
+        let mut notes: Vec<Finding> =
+            faults.into_iter().map(|(_, error)| left_out(&error)).collect();
+        self.shared.note(&mut notes);
+        self.learn(rows.rows() as u64, rows.value_bytes());
+        let slot = |at: &usize| slots.get(*at);
+        let delivery = Delivery {
+            epoch,
+            step: number,
+            positions: kept.iter().filter_map(slot).map(|slot| slot.position).collect(),
+            indices: kept.iter().filter_map(|at| indices.get(*at)).copied().collect(),
+            mask: kept.iter().filter_map(slot).map(|slot| slot.fresh).collect(),
+            batch: rows,
+        };
+        // What the batch was planned with is what it gives back when it is taken.
+        if let Some(batch) = self.at(seq) {
+            batch.slots = slots;
+        }
+        Ok((delivery, skipped))
+    }
+
+    /// Rows are guessed by those that were seen.
+    fn learn(&mut self, rows: u64, bytes: u64) {
+        if self.sources.schema.fields.iter().any(Field::varies)
+            && let Some(seen) = bytes.checked_div(rows)
+        {
+            // A long row is believed at once, a short one by and by.
+            let seen = seen.saturating_add(PLAN_BYTES);
+            let by_and_by = (self.row_bytes / 8).saturating_mul(7).saturating_add(seen / 8);
+            self.row_bytes = if self.learned { seen.max(by_and_by) } else { seen };
+            self.learned = true;
+        }
+    }
+}
+
+/// What is said about a sample that was left out.
+fn left_out(error: &Error) -> Finding {
+    let message = format!("left out: {} [{}]", error.message(), error.code());
+    Finding {
+        severity: Severity::Warning,
+        code: codes::SAMPLE_SKIPPED,
+        place: error.place().clone(),
+        message,
+    }
+}
