@@ -8,6 +8,7 @@
     train[[7, 5, 7]]["trace1"].shape    # (3, …)
     for sample in train: ...
     for batch in train.batches(256): ...
+    for batch in packstone.Loader(train, 256, shuffle=True, seed=7): ...
 
 Values are NumPy arrays that look at memory of packstone: read-only, little-endian, in C order. Text is `str`, bytes of any
 length are `bytes`, JSON is parsed, nested keys are nested dicts. `docs/python.md` has the table of types.
@@ -30,11 +31,17 @@ from packstone._errors import (
 from packstone._native import (
     Collection,
     Dataset,
+    Loader,
+    Writer,
     __version__,
     convert,
+    create,
     diff,
     digest,
+    migrate,
     open,
+    pack,
+    unpack,
     verify,
 )
 from packstone._reports import (
@@ -44,12 +51,15 @@ from packstone._reports import (
     Digest,
     Finding,
     Loss,
+    Manifest,
+    MigrateReport,
     Proof,
+    SaveReport,
     Unreadable,
     VerifyReport,
     Written,
 )
-from packstone._schema import Field
+from packstone._schema import Field, field
 
 __all__ = [
     "CancelledError",
@@ -69,18 +79,28 @@ __all__ = [
     "InvalidError",
     "IoError",
     "LimitError",
+    "Loader",
     "Loss",
+    "Manifest",
+    "MigrateReport",
     "NotFoundError",
     "Place",
     "Proof",
+    "SaveReport",
     "Unreadable",
     "UnsupportedError",
     "VerifyReport",
+    "Writer",
     "Written",
     "__version__",
     "convert",
+    "create",
     "diff",
     "digest",
+    "field",
+    "migrate",
     "open",
+    "pack",
+    "unpack",
     "verify",
 ]

@@ -3,9 +3,17 @@ from os import PathLike
 from typing import Any, Self, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from packstone._reports import ConvertReport, DiffReport, Digest, VerifyReport
+from packstone._reports import (
+    ConvertReport,
+    DiffReport,
+    Digest,
+    MigrateReport,
+    SaveReport,
+    VerifyReport,
+    Written,
+)
 from packstone._schema import Field
 
 _Path: TypeAlias = str | PathLike[str]
@@ -82,6 +90,58 @@ class Dataset:
         threads: int | None = None,
     ) -> VerifyReport: ...
 
+@final
+class Loader:
+    def __new__(
+        cls,
+        collection: Collection,
+        batch_size: int,
+        *,
+        shuffle: bool = False,
+        seed: int = 0,
+        weights: ArrayLike | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+        drop_last: bool = False,
+        fields: Sequence[str] | None = None,
+        threads: int | None = None,
+        window: int | None = None,
+        verify: bool = True,
+        transforms: Sequence[Callable[[Any], Any]] = ...,
+    ) -> Self: ...
+    @property
+    def steps_left(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def schema(self) -> tuple[Field, ...]: ...
+    @property
+    def transforms(self) -> list[Callable[[Any], Any]]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Any: ...
+    def set_epoch(self, epoch: int) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: object) -> None: ...
+
+@final
+class Writer:
+    @property
+    def schema(self) -> tuple[Field, ...]: ...
+    def write(
+        self, collection: str, sample: dict[str, Any], *, metadata: dict[str, Any] | None = None
+    ) -> None: ...
+    def write_batch(
+        self, collection: str, batch: dict[str, Any], *, metadata: dict[str, Any] | None = None
+    ) -> None: ...
+    def finish(self) -> Written: ...
+    def abort(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
 def open(path: _Paths) -> Dataset: ...
 def verify(
     path: _Paths,
@@ -117,4 +177,37 @@ def convert(
     progress: _Progress | None = None,
     threads: int | None = None,
 ) -> ConvertReport: ...
+def create(
+    path: _Path,
+    *,
+    format: str,
+    schema: Sequence[Field],
+    collections: Sequence[str] = ...,
+    options: dict[str, Any] | None = None,
+) -> Writer: ...
+def pack(
+    source: _Path,
+    target: _Path,
+    *,
+    compression: str = "stored",
+    date: str = "1980-01-01",
+    include_stray: bool = False,
+    raw_keys: bool = False,
+    progress: _Progress | None = None,
+    threads: int | None = None,
+) -> SaveReport: ...
+def unpack(
+    source: _Path,
+    target: _Path,
+    *,
+    progress: _Progress | None = None,
+    threads: int | None = None,
+) -> SaveReport: ...
+def migrate(
+    paths: Sequence[_Path],
+    *,
+    to: int = 3,
+    dry_run: bool = False,
+    progress: _Progress | None = None,
+) -> MigrateReport: ...
 def _restore(dataset: Dataset, name: str, rows: Sequence[int] | None) -> Collection: ...

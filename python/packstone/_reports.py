@@ -165,6 +165,42 @@ class ConvertReport:
         return all(loss.carried for loss in self.losses)
 
 
+@dataclass(frozen=True, slots=True)
+class SaveReport:
+    """What packing or unpacking wrote."""
+
+    files: int
+    """Files."""
+    bytes: int
+    """Their bytes."""
+    notes: tuple[Finding, ...]
+    """What readers may see otherwise than it is meant."""
+    seconds: float
+    """Wall time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest of a migration."""
+
+    path: str
+    """Where it lies."""
+    cache_id: int
+    """The id of its cache."""
+    status: Literal["updated", "unchanged", "to_update"]
+    """What became of it, or what would."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigrateReport:
+    """What a migration did, or would do."""
+
+    dry_run: bool
+    """True where nothing was changed."""
+    manifests: tuple[Manifest, ...]
+    """In the order of the list."""
+
+
 def finding(line: dict[str, Any]) -> Finding:
     """One finding."""
     names = ("file", "offset", "record", "field", "json_path")
@@ -208,16 +244,20 @@ def diff(report: dict[str, Any]) -> DiffReport:
     return DiffReport(report["equal"], shown, more, report["samples"])
 
 
+def written(report: dict[str, Any]) -> Written:
+    """What a writer published."""
+    return Written(report["samples"], report["shards"], report["bytes"])
+
+
 def convert(report: dict[str, Any]) -> ConvertReport:
     """The report of a conversion."""
-    written = report["written"]
     proofs = (
         Proof(line["collection"], line["equal"], digest(line["source"]), digest(line["result"]))
         for line in report["proofs"]
     )
     return ConvertReport(
         report["samples"],
-        Written(written["samples"], written["shards"], written["bytes"]),
+        written(report["written"]),
         tuple(Loss(line["field"], line["what"], line["carried"]) for line in report["losses"]),
         tuple(
             Unreadable(line["collection"], line["field"], line["sample"], line["what"])
@@ -226,3 +266,16 @@ def convert(report: dict[str, Any]) -> ConvertReport:
         tuple(proofs),
         report["seconds"],
     )
+
+
+def saved(report: dict[str, Any]) -> SaveReport:
+    """The report of packing or unpacking."""
+    notes = tuple(map(finding, report["notes"]))
+    return SaveReport(report["files"], report["bytes"], notes, report["seconds"])
+
+
+def migrate(report: dict[str, Any]) -> MigrateReport:
+    """The report of a migration."""
+    lines = report["manifests"]
+    manifests = (Manifest(line["path"], line["cache_id"], line["status"]) for line in lines)
+    return MigrateReport(report["dry_run"], tuple(manifests))

@@ -1,6 +1,7 @@
 """The operations of the Python package: the same reports as the program's, as objects; Ctrl-C; progress."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 import packstone
 import packstone_cli as program
-from conftest import BAD_CASES, GOLDEN
+from conftest import BAD_CASES, CACHES, GOLDEN, ROOT
 
 SOURCE = GOLDEN / "fb_multi_split" / "data"
 
@@ -159,3 +160,36 @@ def test_threads_read_at_once() -> None:
     for thread in threads:
         thread.join(60)
     assert not failed and len(taken) == len(collection)
+
+
+TREE = ROOT / "tests" / "golden" / "tensordict" / "basic" / "data"
+
+
+def test_archives_are_packed_and_unpacked(tmp_path: Path) -> None:
+    packed = packstone.pack(TREE, tmp_path / "tree.tdz", compression="deflate")
+    assert packed.files > 0 and packed.bytes > 0 and not packed.notes
+    unpacked = packstone.unpack(tmp_path / "tree.tdz", tmp_path / "tree")
+    assert unpacked.files == packed.files
+    for file in TREE.rglob("*"):
+        if file.is_file():
+            assert (tmp_path / "tree" / file.relative_to(TREE)).read_bytes() == file.read_bytes()
+    with pytest.raises(packstone.ExistsError):
+        packstone.pack(TREE, tmp_path / "tree.tdz")
+    with pytest.raises(packstone.InvalidError):
+        packstone.pack(TREE, tmp_path / "other.tdz", compression="no such")
+
+
+def test_manifests_are_migrated(tmp_path: Path) -> None:
+    (source,) = (CACHES / "v2_basic_none" / "data").iterdir()
+    cache = tmp_path / "cache"
+    shutil.copytree(source, cache)
+    before = (cache / "manifest.json").read_bytes()
+    planned = packstone.migrate([cache], dry_run=True)
+    assert planned.dry_run and [m.status for m in planned.manifests] == ["to_update"]
+    assert (cache / "manifest.json").read_bytes() == before
+    done = packstone.migrate([cache])
+    assert [m.status for m in done.manifests] == ["updated"]
+    assert done.manifests[0].cache_id == planned.manifests[0].cache_id
+    assert [m.status for m in packstone.migrate([cache]).manifests] == ["unchanged"]
+    with pytest.raises(packstone.InvalidError):
+        packstone.migrate([cache], to=4)

@@ -1,5 +1,6 @@
 //! `packstone.Collection`: samples by index, in batches, one after another, selected.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packstone::Result;
@@ -120,6 +121,19 @@ impl Collection {
         let mixes_fields = dataset.get().format.mixes_fields();
         let reader = Reader { collection, rows, shape, mixes_fields, contexts: Mutex::default() };
         Ok(Self { dataset: dataset.clone().unbind(), reader: Arc::new(reader) })
+    }
+}
+
+impl Collection {
+    /// What reads the samples.
+    pub(crate) fn reader(&self) -> &Arc<Reader> {
+        &self.reader
+    }
+
+    /// The dataset, and the paths that it was opened from.
+    pub(crate) fn opened(&self, py: Python<'_>) -> (Arc<dyn format::Dataset>, Vec<PathBuf>) {
+        let dataset = self.dataset.bind(py).get();
+        (Arc::clone(&dataset.dataset), dataset.paths.clone())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{dtypes, values};
 /// An open dataset: its collections by name.
 #[pyclass(frozen, module = "packstone", mapping)]
 pub(crate) struct Dataset {
-    paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// The collection that its address names.
     only: Option<String>,
     pub(crate) format: &'static dyn format::Format,

@@ -10,19 +10,25 @@
 
 use pyo3::prelude::*;
 
+mod archives;
 mod buffer;
 mod collection;
+mod columns;
 mod dataset;
 mod dtypes;
 mod failure;
 mod iterate;
 mod key;
+mod loader;
 mod operations;
 mod values;
 mod watch;
+mod writer;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::archives::{migrate, pack, unpack};
     #[pymodule_export]
     use super::buffer::Buffer;
     #[pymodule_export]
@@ -32,7 +38,12 @@ mod _native {
     #[pymodule_export]
     use super::iterate::{Batches, Samples};
     #[pymodule_export]
+    use super::loader::Loader;
+    #[pymodule_export]
     use super::operations::{convert, diff, digest, open, verify};
+
+    #[pymodule_export]
+    use super::writer::{Writer, create};
 
     use super::*;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use packstone::Kind;
 use packstone::json::{Object, Style, Value, write};
 use packstone::model::{Batch, Column, DType, Field, Schema};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -85,6 +86,35 @@ impl Shape {
         })
     }
 
+    /// The columns that `make` makes of the values in a dict that is nested as the keys are.
+    ///
+    /// # Errors
+    /// `KeyError` for a field that is missing, and for an entry that is no field.
+    pub(crate) fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        values: &Bound<'py, PyDict>,
+        make: impl Fn(&Field, Option<&Bound<'py, PyAny>>, &Bound<'py, PyAny>) -> PyResult<Column>,
+    ) -> PyResult<Vec<Column>> {
+        let paths: Vec<&[Py<PyString>]> = self.slots.iter().map(|slot| &slot.path[..]).collect();
+        refuse_others(values, &paths)?;
+        let fields = self.schema.fields.iter().zip(&self.slots);
+        let columns = fields.map(|(field, slot)| {
+            let mut value = values.clone().into_any();
+            for name in &slot.path {
+                let inner = value.cast::<PyDict>().ok().map(|dict| dict.get_item(name));
+                value = inner.transpose()?.flatten().ok_or_else(|| {
+                    PyKeyError::new_err(format!(
+                        "expected field {:?}, found none",
+                        field.key.to_string()
+                    ))
+                })?;
+            }
+            make(field, slot.dtype.as_ref().map(|dtype| dtype.bind(py)), &value)
+        });
+        columns.collect()
+    }
+
     fn dict<'py>(
         &self,
         py: Python<'py>,
@@ -139,6 +169,27 @@ fn value<'py>(
             array(py, dtype, shape, Buffer::aligned(bytes, slot.size).or_raise(py)?)
         }
     }
+}
+
+/// Refuses entries of a dict that no path leads to.
+fn refuse_others(dict: &Bound<'_, PyDict>, paths: &[&[Py<PyString>]]) -> PyResult<()> {
+    for (name, value) in dict {
+        let mut below = Vec::new();
+        for (first, rest) in paths.iter().filter_map(|path| path.split_first()) {
+            if name.eq(first)? {
+                below.push(rest);
+            }
+        }
+        if below.is_empty() {
+            return Err(PyKeyError::new_err(format!("expected a field, found {name}")));
+        }
+        if let (true, Ok(inner)) =
+            (below.iter().all(|rest| !rest.is_empty()), value.cast::<PyDict>())
+        {
+            refuse_others(inner, &below)?;
+        }
+    }
+    Ok(())
 }
 
 /// An array that looks at `buffer`.
