@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, Self, SupportsIndex, TypeAlias, final, overload
@@ -21,12 +22,34 @@ _Paths: TypeAlias = _Path | Sequence[_Path]
 _Indices: TypeAlias = slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any] | np.bool_]
 _Progress: TypeAlias = Callable[[int, int], object]
 
+__all__ = [
+    "Batches",
+    "Buffer",
+    "Collection",
+    "Dataset",
+    "Loader",
+    "Samples",
+    "Writer",
+    "__version__",
+    "_restore",
+    "convert",
+    "create",
+    "diff",
+    "digest",
+    "migrate",
+    "open",
+    "pack",
+    "unpack",
+    "verify",
+]
+
 __version__: str
 
 @final
 class Buffer:
     def __len__(self) -> int: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Samples:

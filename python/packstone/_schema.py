@@ -39,7 +39,9 @@ def field(
     that differs from sample to sample; `bytes` with a shape are that many bytes each.
     """
     parts = (key,) if isinstance(key, str) else tuple(key)
-    name = {str: "str", bytes: "bytes"}.get(dtype, dtype)  # type: ignore[arg-type, call-overload]
+    name: Any = dtype
+    if dtype is str or dtype is bytes:
+        name = dtype.__name__
     array: np.dtype[Any] | None = None
     if name not in ("str", "bytes", "json"):
         array = np.dtype(name)
