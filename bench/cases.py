@@ -11,6 +11,13 @@ DEFAULT_DATA = ROOT / "target" / "bench-data"
 #: Rows of a batch and of a random gather.
 BATCH = 256
 
+#: The loader in every format: an epoch with N threads, and what comes before the first batch.
+LOAD_ORDERS = tuple(
+    f"load-{order}-{threads}" for order in ("sequential", "shuffled", "weighted") for threads in (1, 2)
+)
+LOAD_VERIFIED = ("load-verified-1", "load-verified-2")
+LOAD = (*LOAD_ORDERS, *LOAD_VERIFIED, "load-start")
+
 
 @dataclass(frozen=True)
 class Case:

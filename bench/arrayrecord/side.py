@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+import numpy as np
 from array_record.python.array_record_data_source import ArrayRecordDataSource
 from array_record.python.array_record_module import ArrayRecordReader
 
@@ -70,17 +71,43 @@ def _singles(job: Job, read: Callable[[ArrayRecordReader, int], bytes]) -> Done:
     return Done(time.perf_counter() - start, samples=len(indices), bytes=size)
 
 
-def batched(job: Job) -> Done:
-    """Random records in batches."""
+def shuffled(job: Job) -> Done:
+    """All records, shuffled, in batches."""
+    count, read = _reading(job)
+    order = np.random.default_rng(7).permutation(count).tolist()
+    size = 0
+    start = time.perf_counter()
+    for first in range(0, count, BATCH):
+        size += sum(map(len, read(order[first : first + BATCH])))
+    return Done(time.perf_counter() - start, samples=count, bytes=size)
+
+
+def start(job: Job) -> Done:
+    """From nothing to a batch of random records."""
+    harness.warm(job.path)
+    # The first call of a process pays for what others find done.
+    ArrayRecordReader(str(job.path), job.mode).close()
+    begin = time.perf_counter()
+    reader = ArrayRecordReader(str(job.path), job.mode)
+    found = reader.read(harness.indices(0, reader.num_records(), BATCH))
+    return Done(time.perf_counter() - begin, samples=len(found))
+
+
+def _reading(job: Job) -> tuple[int, Callable[[list[int]], list[bytes]]]:
+    """The number of records, and how a mode reads some of them."""
     harness.warm(job.path)
     how, _, options = job.mode.rpartition(", ")
     if how:
         reader = ArrayRecordReader(str(job.path), options)
-        count, read = reader.num_records(), reader.read
-    else:
-        source = ArrayRecordDataSource(str(job.path))
-        count, read = len(source), source.__getitems__
-        source[0]
+        return reader.num_records(), reader.read
+    source = ArrayRecordDataSource(str(job.path))
+    source[0]
+    return len(source), source.__getitems__
+
+
+def batched(job: Job) -> Done:
+    """Random records in batches."""
+    count, read = _reading(job)
     each = job.path.stat().st_size // count
     steps = max(1, BATCHED_BYTES // each // BATCH)
     batches = [harness.indices(step, count, BATCH) for step in range(steps)]
@@ -113,12 +140,17 @@ _SEQUENTIAL = (
 )
 _OFFLOADED = f"{_ALONE},index_storage_option:offloaded,footer_prefetch_bytes:0"
 
+_BATCHED = ("read, readahead_buffer_size:0", f"read, {_ALONE}", "data source")
+
 FIGURES = {
     "write": Figure(write),
     "sequential": Figure(sequential, _SEQUENTIAL),
     "random": Figure(random, ("readahead_buffer_size:0", _ALONE)),
     "random-seek": Figure(random_seek, ("readahead_buffer_size:0", _ALONE)),
-    "batched": Figure(batched, ("read, readahead_buffer_size:0", f"read, {_ALONE}", "data source")),
+    "batched": Figure(batched, _BATCHED),
+    **{f"load-sequential-{n}": Figure(sequential, _SEQUENTIAL) for n in (1, 2)},
+    **{f"load-shuffled-{n}": Figure(shuffled, _BATCHED) for n in (1, 2)},
+    "load-start": Figure(start, ("", _ALONE)),
     "open": Figure(open_, ("", _ALONE, _OFFLOADED)),
 }
 

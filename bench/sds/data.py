@@ -16,7 +16,7 @@ import numpy as np
 import signal_dataset as sds
 from signal_dataset import Axis, Coordinate, Field, Record
 
-from bench.cases import Case, Format
+from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, Case, Format
 from bench.harness import folder_name, whole
 from bench.payloads import Payloads
 
@@ -85,7 +85,7 @@ def publish_view(root: Path) -> None:
         source.select(range(len(source))).publish(os.fspath(root), dataset_id="view", snapshot_id="view")
 
 
-_READING = ("iterate", "record", "metadata", "open")
+_READING = ("iterate", "record", "metadata", "open", *LOAD)
 
 FORMAT = Format(
     name="sds",
@@ -94,6 +94,9 @@ FORMAT = Format(
         *(Case(name, "zstd", ("write", *_READING)) for name in ("signals", "images")),
         Case("view", "zstd", _READING),
     ),
-    bases={"write": ("encode",), "iterate": ("decode", "memcpy"), "record": ("decode", "memcpy")},
+    bases={
+        "write": ("encode",),
+        **{what: ("decode", "memcpy") for what in ("iterate", "record", *LOAD_ORDERS, *LOAD_VERIFIED)},
+    },
     ensure=ensure,
 )

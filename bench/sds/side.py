@@ -3,6 +3,7 @@
 import os
 import time
 
+import numpy as np
 import signal_dataset as sds
 from signal_dataset import Dataset, StorageOptions
 
@@ -47,6 +48,27 @@ def record(job: Job) -> Done:
     return Done(time.perf_counter() - start, samples=SINGLES, bytes=size)
 
 
+def shuffled(job: Job) -> Done:
+    """All records, one by one, at random."""
+    dataset = _open(job)
+    order = np.random.default_rng(7).permutation(len(dataset)).tolist()
+    size = 0
+    start = time.perf_counter()
+    for index in order:
+        size += _size(dataset[index])
+    return Done(time.perf_counter() - start, samples=len(order), bytes=size)
+
+
+def start(job: Job) -> Done:
+    """From nothing to a record in the middle."""
+    # The first call of a process pays for what others find done.
+    _open(job)
+    begin = time.perf_counter()
+    dataset = _open(job, warm=False)
+    _size(dataset[len(dataset) // 2])
+    return Done(time.perf_counter() - begin, samples=1)
+
+
 def metadata(job: Job) -> Done:
     """The metadata of all records in order."""
     dataset = _open(job)
@@ -85,6 +107,9 @@ FIGURES = {
     "iterate": Figure(iterate, _BATCHES),
     "record": Figure(record),
     "metadata": Figure(metadata, _BATCHES),
+    **{f"load-sequential-{n}": Figure(iterate, _BATCHES) for n in (1, 2)},
+    **{f"load-shuffled-{n}": Figure(shuffled) for n in (1, 2)},
+    "load-start": Figure(start),
     "open": Figure(open_),
 }
 

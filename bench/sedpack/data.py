@@ -5,13 +5,22 @@ from pathlib import Path
 
 from sedpack.io import Attribute, Dataset, DatasetStructure, Metadata
 
-from bench.cases import Case, Format
+import numpy as np
+
+from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, Case, Format
 from bench.harness import folder_name, whole
 from bench.sets import SETS, DataSet
 
 EXAMPLES_PER_SHARD = 256
+#: As many shards as examples: what it costs to begin.
+SHARDS = DataSet(
+    "shards",
+    100_000,
+    (("x", "uint8", (16,)),),
+    lambda rng, count: {"x": rng.integers(0, 256, (count, 16), dtype=np.uint8)},
+)
 COMPRESSIONS = ("none", "LZ4", "ZSTD", "GZIP")
-WHAT = ("write", "examples", "batches", "verify", "random")
+WHAT = ("write", "examples", "batches", "verify", "random", *LOAD)
 
 
 def create(path: Path, data: DataSet, compression: str) -> Dataset:
@@ -25,7 +34,7 @@ def create(path: Path, data: DataSet, compression: str) -> Dataset:
                 for name, dtype, shape in data.columns
             ],
             compression="" if compression == "none" else compression,
-            examples_per_shard=EXAMPLES_PER_SHARD,
+            examples_per_shard=1 if data is SHARDS else EXAMPLES_PER_SHARD,
             shard_file_type="fb",
             hash_checksum_algorithms=("sha256",),
         ),
@@ -34,7 +43,7 @@ def create(path: Path, data: DataSet, compression: str) -> Dataset:
 
 def ensure(folder: Path, name: str, compression: str, scale: float) -> Path:
     """The path of one dataset, written now if it is not there."""
-    data = SETS[name]
+    data = SHARDS if name == SHARDS.name else SETS[name]
     path = folder / folder_name("sedpack", name, compression, scale)
     if path.exists():
         return path
@@ -48,11 +57,16 @@ def ensure(folder: Path, name: str, compression: str, scale: float) -> Path:
 FORMAT = Format(
     name="sedpack",
     packages=("sedpack", "numpy"),
-    cases=tuple(Case(name, compression, WHAT) for name in SETS for compression in COMPRESSIONS),
+    cases=(
+        *(Case(name, compression, WHAT) for name in SETS for compression in COMPRESSIONS),
+        Case(SHARDS.name, "none", ("load-start",)),
+    ),
     bases={
         "write": ("encode", "memcpy"),
         "batches": ("decode", "mapcopy"),
         "verify": ("sha256",),
+        **{what: ("decode", "memcpy") for what in LOAD_ORDERS},
+        **{what: ("sha256",) for what in LOAD_VERIFIED},
     },
     ensure=ensure,
 )

@@ -37,10 +37,30 @@ def examples(job: Job) -> Done:
 
 def batches(job: Job) -> Done:
     """Batches, as the library stacks them."""
+    return _batches(job, _ALL)
+
+
+def shuffled(job: Job) -> Done:
+    """The same with shards shuffled, and examples in a buffer of the library's usual size."""
+    return _batches(job, {**_ALL, "shuffle": 1_000})
+
+
+def start(job: Job) -> Done:
+    """From nothing to the first batch of all; the library cannot begin elsewhere."""
+    harness.warm(job.path)
+    begin = time.perf_counter()
+    items = Dataset(job.path).as_numpy_iterator_rust_batched(
+        batch_size=BATCH, file_parallelism=_threads(job), **_ALL
+    )
+    next(iter(items))
+    return Done(time.perf_counter() - begin, samples=BATCH)
+
+
+def _batches(job: Job, how: dict[str, Any]) -> Done:
     dataset = _open(job)
     start = time.perf_counter()
     items = dataset.as_numpy_iterator_rust_batched(
-        batch_size=BATCH, file_parallelism=_threads(job), **_ALL
+        batch_size=BATCH, file_parallelism=_threads(job), **how
     )
     found = _length(items)
     expected = -(-SETS[job.set].count(job.scale) // BATCH)
@@ -86,6 +106,11 @@ FIGURES = {
     "examples": Figure(examples, _modes(1, 2)),
     "batches": Figure(batches, _modes(1, 2, 4)),
     "verify": Figure(verify),
+    "load-sequential-1": Figure(batches, _modes(1)),
+    "load-sequential-2": Figure(batches, _modes(2, 4)),
+    "load-shuffled-1": Figure(shuffled, _modes(1)),
+    "load-shuffled-2": Figure(shuffled, _modes(2, 4)),
+    "load-start": Figure(start, _modes(2)),
 }
 
 if __name__ == "__main__":

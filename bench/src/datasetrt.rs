@@ -32,7 +32,7 @@ const CONDITION: &str = "split == 'train' and score >= 0.5 and valid";
 pub(crate) fn measure(request: &Request) -> Result<()> {
     let memory = OnceLock::new();
     let samples = || in_memory(request, &memory);
-    if request.wants("write") || request.wants("ordered-1") {
+    if request.wants("write") || request.wants("ordered-1") || request.wants_load() {
         base(request, samples()?);
     }
     request.figure("write", MODES, |threads| write(request, samples()?, threads))?;

@@ -65,22 +65,23 @@ fn loader(
     order: &dyn Fn(u64) -> Result<Arc<dyn Order>>,
     threads: usize,
     verify: bool,
-) -> Result<Loader> {
+) -> Result<(Loader, Arc<dyn Collection>)> {
     let (dataset, collection) = data(request)?;
     let fingerprint = Fingerprint::of(dataset.as_ref(), collection.as_ref())?;
     let order = order(collection.len())?;
     let options = LoaderOptions::default().with_threads(threads).with_verify(verify);
-    Loader::new(vec![collection], fingerprint, order, Share::alone(BATCH)?, options)
+    let all = vec![Arc::clone(&collection)];
+    Ok((Loader::new(all, fingerprint, order, Share::alone(BATCH)?, options)?, collection))
 }
 
-/// One epoch; opening is not measured.
+/// One epoch; opening and closing are not measured.
 fn load(
     request: &Request,
     order: &dyn Fn(u64) -> Result<Arc<dyn Order>>,
     threads: usize,
     verify: bool,
 ) -> Result<Done> {
-    let loader = loader(request, order, threads, verify)?;
+    let (loader, _open) = loader(request, order, threads, verify)?;
     let mut done = Done::default();
     let start = Instant::now();
     for delivery in loader {
@@ -94,7 +95,7 @@ fn load(
 /// From nothing to the first batch from the middle of a shuffled epoch.
 fn start(request: &Request, threads: usize) -> Result<Done> {
     let start = Instant::now();
-    let mut loader = loader(request, &shuffled, threads, false)?;
+    let (mut loader, _open) = loader(request, &shuffled, threads, false)?;
     loader.seek(0, loader.order().len() / 2);
     let first = loader.next().transpose()?;
     Ok(Done { samples: first.map_or(0, |first| first.batch.rows() as u64), ..Done::default() }

@@ -48,6 +48,11 @@ impl Request {
         self.what.iter().any(|wanted| wanted == what)
     }
 
+    /// True where a figure of the loader is asked for.
+    pub(crate) fn wants_load(&self) -> bool {
+        self.what.iter().any(|wanted| wanted.starts_with("load-"))
+    }
+
     /// Measures a figure, where it is asked for, in all modes, which are numbers of threads, and prints the best by its
     /// median.
     pub(crate) fn figure(

@@ -29,7 +29,7 @@ const MODES: &[usize] = &[0, 1, 2, 3];
 pub(crate) fn measure(request: &Request) -> Result<()> {
     let memory = OnceLock::new();
     let samples = || in_memory(request, &memory);
-    if request.wants("write") || request.wants("iterate") {
+    if request.wants("write") || request.wants("iterate") || request.wants_load() {
         base(request, samples()?);
     }
     request.figure("write", MODES, |threads| write(request, samples()?, threads))?;

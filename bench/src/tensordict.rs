@@ -46,7 +46,7 @@ fn base(request: &Request) -> Result<()> {
             }
         });
     }
-    if !request.wants("batches") && !request.wants("gather") {
+    if !request.wants("batches") && !request.wants("gather") && !request.wants_load() {
         return Ok(());
     }
     let samples = data(&request.path)?.len();

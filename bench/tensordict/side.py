@@ -58,6 +58,32 @@ def batches(job: Job) -> Done:
     return _taken(td, (part.clone() for part in slices), owned=True)
 
 
+def shuffled(job: Job) -> Done:
+    """All rows, shuffled, as tensors of their own."""
+    return _drawn(job, lambda count: torch.randperm(count))
+
+
+def weighted(job: Job) -> Done:
+    """As many rows, drawn by weights of 1 to 9."""
+    weights = torch.arange(9, dtype=torch.float64) + 1
+    return _drawn(job, lambda count: torch.multinomial(weights.repeat(count // 9 + 1)[:count], count, replacement=True))
+
+
+def _drawn(job: Job, draw: Callable[[int], torch.Tensor]) -> Done:
+    td = _rows(job)
+    chosen = draw(len(td)).split(BATCH)
+    return _taken(td, (td[rows] for rows in chosen), owned=True)
+
+
+def start(job: Job) -> Done:
+    """From nothing to a batch of shuffled rows."""
+    _load(job)
+    begin = time.perf_counter()
+    td = _load(job)
+    batch = td[torch.randperm(len(td))[:BATCH]]
+    return Done(time.perf_counter() - begin, samples=len(batch))
+
+
 def views(job: Job) -> Done:
     """All rows in order, as windows on the save."""
     td = _rows(job)
@@ -125,6 +151,10 @@ FIGURES = {
     "gather": Figure(gather, _THREADS),
     "batches": Figure(batches, _THREADS),
     "views": Figure(views, ("threads 1",)),
+    **{f"load-sequential-{n}": Figure(batches, (f"threads {n}",)) for n in (1, 2)},
+    **{f"load-shuffled-{n}": Figure(shuffled, (f"threads {n}",)) for n in (1, 2)},
+    **{f"load-weighted-{n}": Figure(weighted, (f"threads {n}",)) for n in (1, 2)},
+    "load-start": Figure(start, ("mode r",)),
     "pack": Figure(pack),
     "unpack": Figure(unpack),
 }

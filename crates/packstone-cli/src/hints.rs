@@ -2,6 +2,10 @@
 
 use packstone::Error;
 
+/// What to say where nothing meets a condition.
+pub(crate) const NULL_NAME: &str =
+    "hint: a name that no sample has is null; `packstone head` shows the names there are";
+
 /// The hint for an error.
 pub(crate) fn hint(error: &Error) -> Option<&'static str> {
     about(error.code())
@@ -13,6 +17,9 @@ pub(crate) fn about(code: &str) -> Option<&'static str> {
     Some(match name {
         "unrecognized" => "`packstone formats` lists the formats and the file that marks each",
         "exists" => "choose a path that does not exist yet; packstone overwrites nothing",
+        "collision" => {
+            "nothing published is replaced: choose another name, or, for a set that was cut off, another `--publication-id`"
+        }
         "conflict" => "another process writes there; wait for it and try again",
         "hash_mismatch" | "count_mismatch" | "decompress_error" | "missing_file" => {
             "`packstone verify PATH` lists everything that is wrong with the dataset"

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::buffer::Buf;
 use crate::error::Kind;
 use crate::path::RelPath;
-use crate::root::{EntryKind, RootMut};
+use crate::root::{EntryKind, Name, RootMut};
 
 /// Runs the whole suite on an empty root.
 ///
@@ -34,6 +34,12 @@ pub fn check(root: &dyn RootMut) {
     let entries = root.list(&path("a/b")).unwrap();
     assert_eq!(entries.len(), 1, "temporary files are gone: {entries:?}");
     assert_eq!((entries[0].kind, entries[0].len), (EntryKind::File, 5));
+    for folder in [RelPath::root(), path("a"), path("a/b")] {
+        let listed = root.list(&folder).unwrap().into_iter();
+        let listed: Vec<Name> = listed.map(|e| Name { name: e.name, kind: e.kind }).collect();
+        assert_eq!(root.names(&folder).unwrap(), listed);
+    }
+    assert_eq!(root.names(&path("none")).unwrap_err().kind(), Kind::NotFound);
     assert_eq!(root.list(&RelPath::root()).unwrap()[0].kind, EntryKind::Folder);
     let mut journal = root.journal(&path("a/journal")).unwrap();
     journal.append(b"x\n").unwrap();
@@ -177,6 +183,32 @@ mod tests {
             assert_eq!(write().is_ok(), good > 8, "{good}");
             assert_eq!(root.read(&file).is_ok(), good > 2, "{good}");
         }
+    }
+
+    #[test]
+    fn entries_are_told_apart_without_following_links() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("file"), b"123").unwrap();
+        std::fs::create_dir(temp.path().join("folder")).unwrap();
+        std::os::unix::fs::symlink("file", temp.path().join("link")).unwrap();
+        let pipe = temp.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let many: Vec<String> = (0..2000).map(|n| format!("x{n:04}{}", "y".repeat(100))).collect();
+        many.iter().for_each(|name| std::fs::write(temp.path().join(name), name).unwrap());
+        let root = LocalRoot::open(temp.path()).unwrap();
+        let listed = root.list(&RelPath::root()).unwrap();
+        let found: Vec<_> =
+            listed.iter().take(4).map(|e| (e.name.as_str(), e.kind, e.len)).collect();
+        use EntryKind::{File, Folder, Other};
+        assert_eq!(
+            found,
+            [("file", File, 3), ("folder", Folder, 0), ("link", Other, 0), ("pipe", Other, 0)]
+        );
+        assert!(listed.iter().skip(4).map(|e| &e.name).eq(&many));
+        let names = root.names(&RelPath::root()).unwrap();
+        assert!(
+            names.iter().map(|n| (&n.name, n.kind)).eq(listed.iter().map(|e| (&e.name, e.kind)))
+        );
     }
 
     #[test]

@@ -28,4 +28,4 @@ pub use memory::MemoryRoot;
 pub use path::{PathError, RelPath};
 pub use pool::{BufferPool, PooledBuf};
 pub use read::ReadAt;
-pub use root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut, Scratch};
+pub use root::{Draft, Edit, Entry, EntryKind, Journal, Name, Root, RootMut, Scratch};

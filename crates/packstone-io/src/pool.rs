@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::buffer::{AlignedBuf, Buf};
 use crate::error::IoError;
 
+/// Buffers up to this size serve for anything smaller.
+const SMALL: usize = 64 << 10;
+
 /// A shared store of [`AlignedBuf`]s; fresh pages cost more than most decoding, so they are kept.
 #[derive(Clone, Debug)]
 pub struct BufferPool(Arc<Shelf>);
@@ -26,16 +29,24 @@ impl BufferPool {
     /// # Errors
     /// [`Kind::Limit`](crate::Kind::Limit) where the memory cannot be had.
     pub fn take(&self, capacity: usize) -> Result<PooledBuf, IoError> {
+        // A much larger one stays for those who need it; who does not know yet may have any.
+        let most = match capacity {
+            0 => usize::MAX,
+            _ => capacity.saturating_mul(16).max(SMALL),
+        };
         let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
         // The last one returned is the warmest; a too small one is let go, so sizes adapt.
-        let kept = match free.iter().rposition(|b| b.capacity() >= capacity) {
-            Some(at) => Some(free.swap_remove(at)),
-            None => {
-                free.pop();
-                None
-            }
+        let fits = free.iter().rposition(|b| (capacity..=most).contains(&b.capacity()));
+        let small = || free.iter().rposition(|b| b.capacity() < capacity);
+        let (kept, gone) = match fits.or_else(small) {
+            Some(at) => match fits {
+                Some(_) => (Some(free.remove(at)), None),
+                None => (None, Some(free.remove(at))),
+            },
+            None => (None, None),
         };
         drop(free);
+        drop(gone);
         let mut buffer = match kept {
             Some(buffer) => buffer,
             None => AlignedBuf::with_capacity(capacity)?,
@@ -104,7 +115,20 @@ mod tests {
         drop(frozen);
         assert_eq!(&clone[..], b"abc");
         drop(clone);
-        let again = pool.take(1000).unwrap();
+        let again = pool.take(100_000).unwrap();
         assert!(again.is_empty() && std::ptr::eq(again.as_ptr(), address));
+    }
+
+    #[test]
+    fn small_needs_leave_large_buffers_alone() {
+        let pool = BufferPool::new(4);
+        let large = pool.take(1 << 20).unwrap();
+        let address = large.as_ptr();
+        drop(large);
+        assert!(pool.take(1000).unwrap().capacity() <= SMALL);
+        assert!(std::ptr::eq(pool.take(1 << 20).unwrap().as_ptr(), address));
+        // Whoever cannot say gets what there is; nobody too little.
+        assert!(pool.take(0).unwrap().capacity() > 0);
+        assert!(pool.take(4 << 20).unwrap().capacity() >= 4 << 20);
     }
 }

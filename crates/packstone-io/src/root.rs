@@ -30,6 +30,15 @@ pub struct Entry {
     pub len: u64,
 }
 
+/// The name of an entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The name, one path component.
+    pub name: String,
+    /// What it is of, not followed through links.
+    pub kind: EntryKind,
+}
+
 /// A file that grows by whole entries while its writer lives.
 pub trait Journal: Send {
     /// Appends an entry; what a killed process appended stays.
@@ -156,6 +165,15 @@ pub trait Root: Send + Sync {
     /// # Errors
     /// As for [`Root::open`].
     fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError>;
+
+    /// The same without lengths, which of thousands of files cost more than all the rest.
+    ///
+    /// # Errors
+    /// As for [`Root::open`].
+    fn names(&self, folder: &RelPath) -> Result<Vec<Name>, IoError> {
+        let name = |Entry { name, kind, .. }| Name { name, kind };
+        Ok(self.list(folder)?.into_iter().map(name).collect())
+    }
 }
 
 /// A writable folder.

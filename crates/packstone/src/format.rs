@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::Limits;
-use packstone_container::codec::Decoder;
+use packstone_container::codec::{Codec, Decoder};
 use packstone_container::json::Object;
 use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
 
@@ -243,6 +243,12 @@ pub trait Dataset: Send + Sync {
         None
     }
 
+    /// True for a collection that others published beside those of the dataset's writer, as annotations are:
+    /// [`Info::carried`] says nothing about it.
+    fn is_beside(&self, _collection: &str) -> bool {
+        false
+    }
+
     /// A collection by name.
     ///
     /// # Errors
@@ -357,6 +363,11 @@ pub trait Collection: Send + Sync {
     /// Those of [`Collection::table`]; `Invalid` for the options.
     fn unreadable(&self, _options: &Object) -> Result<Vec<Unreadable>> {
         Ok(Vec::new())
+    }
+
+    /// The codec that values are stored with, where all have the same one and that is known without reading samples.
+    fn codec(&self) -> Option<Codec> {
+        None
     }
 
     /// The bytes that the samples of a shard take where they are stored, if that is less than its whole file.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use packstone::format::Collection;
 use packstone::formats::sds::layout::publication_id;
 use packstone::formats::sds::parts::annotate::{
-    AnnotationOptions, WorkerShard, publish_annotation_shards, publish_annotations,
-    worker_pointers, write_annotation_shard,
+    AnnotationOptions, WorkerShard, check_annotations, publish_annotation_shards,
+    publish_annotations, worker_pointers, write_annotation_shard,
 };
 use packstone::formats::sds::parts::carrier::{Annotation, Status};
 use packstone::formats::sds::parts::lines::{self, Found, in_order, lines, of_sample};
@@ -235,9 +235,12 @@ impl<'a> Target<'a> {
     fn publish(&self, tally: &mut Tally) -> Result<()> {
         let (metadata, source) = (self.metadata()?, self.source()?);
         // All of them are looked at before the first is written, so that a bad one leaves nothing behind.
-        for annotation in self.all(&source, 0)? {
-            tally.add(annotation?.status);
-        }
+        let looked_at = self.all(&source, 0)?.inspect(|annotation| {
+            if let Ok(annotation) = annotation {
+                tally.add(annotation.status);
+            }
+        });
+        check_annotations(&self.dataset, looked_at)?;
         let (name, options) = (&self.args.name, self.options());
         let annotations = self.all(&source, 0)?;
         publish_annotations(&self.root, &self.dataset, name, annotations, &metadata, &options)
@@ -302,7 +305,8 @@ pub(super) fn object(text: &str) -> Result<Object> {
         let message = format!("expected a JSON object, found {found}");
         Error::new(Kind::Invalid, "cli/usage", Place::default(), message)
     };
-    let read = json::read(&bytes, &ReadOptions::default());
+    // Of two members with one name the first would be gone without a word.
+    let read = json::read(&bytes, &ReadOptions::default().with_refused_duplicates(true));
     match read.map_err(|error| refused(format!("none: {error}")))?.value {
         Value::Object(object) => Ok(object),
         other => Err(refused(other.kind().to_owned())),

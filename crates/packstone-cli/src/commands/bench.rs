@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     let order = args.order.build(&collection, most)?;
     let fingerprint = Fingerprint::of(opened.dataset.as_ref(), collection.as_ref())?;
     let mut rates = Vec::new();
-    for threads in threads {
+    for threads in threads.iter().copied() {
         let share = Share::new(0, args.ranks, args.batch as u64)?;
         let mut loader = Loader::new(
             vec![Arc::clone(&collection)],
@@ -81,14 +81,15 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
             share,
             LoaderOptions::default().with_threads(threads),
         )?;
-        rates.push(reads::batches(&mut loader, args.rounds)?);
+        rates.extend(reads::batches(&mut loader, args.rounds)?);
         rates.push(reads::samples(&collection, threads, args.rounds)?);
     }
     rates.push(reads::random(&collection, args.rounds)?);
     // What reading took; the buffers of the base rates come after it.
     let peak = peak_memory();
-    rates.extend(base::rates(&collection, args.rounds)?);
-    report(&rates, peak, out)
+    rates.extend(base::rates(&collection, &threads, args.rounds)?);
+    let codec = collection.codec().map(base::decoding);
+    report(&rates, codec.as_deref(), peak, out)
 }
 
 impl Rate {
@@ -98,10 +99,18 @@ impl Rate {
     }
 }
 
-fn report(rates: &[Rate], peak: Option<u64>, out: &mut Out) -> Outcome {
-    let copying = rates.iter().find(|rate| rate.what == base::COPYING).map(Rate::speed);
-    let share =
-        |rate: &Rate| copying.filter(|speed| *speed > 0.0).map(|speed| rate.speed() / speed);
+fn report(rates: &[Rate], codec: Option<&str>, peak: Option<u64>, out: &mut Out) -> Outcome {
+    let part = |rate: &Rate, of: Option<&Rate>| {
+        of.map(Rate::speed).filter(|speed| *speed > 0.0).map(|speed| rate.speed() / speed)
+    };
+    let copying = rates.iter().find(|rate| rate.what == base::COPYING);
+    let share = |rate: &Rate| part(rate, copying);
+    // Of what was read: how fast the dataset's own codec is on as many threads.
+    let of_codec = |rate: &Rate| {
+        let own =
+            |other: &&Rate| Some(other.what.as_str()) == codec && other.threads == rate.threads;
+        part(rate, rates.iter().find(own).filter(|_| rate.samples > 0))
+    };
     if out.is_json() {
         for rate in rates {
             out.json(&json!({
@@ -112,6 +121,7 @@ fn report(rates: &[Rate], peak: Option<u64>, out: &mut Out) -> Outcome {
                 "bytes": rate.bytes,
                 "seconds": rate.time.as_secs_f64(),
                 "of_copying": share(rate),
+                "of_codec": of_codec(rate),
             }))?;
         }
         out.json(&json!({
@@ -123,19 +133,25 @@ fn report(rates: &[Rate], peak: Option<u64>, out: &mut Out) -> Outcome {
         }))?;
         return Ok(Exit::Clean);
     }
-    let mut table = Table::new(&["", ">threads", ">samples", ">rate", ">of copying"]);
+    let mut head = vec!["", ">threads", ">samples", ">rate", ">of copying"];
+    let coded = rates.iter().any(|rate| of_codec(rate).is_some());
+    head.extend(coded.then_some(">of codec"));
+    let mut table = Table::new(&head);
+    let figure = |share: Option<f64>| share.map(|share| format!("{share:.2}")).unwrap_or_default();
     for rate in rates {
         let samples = match rate.samples {
             0 => String::new(),
             samples => units::frequency(samples, rate.time),
         };
-        table.row([
+        let mut row = vec![
             rate.what.clone(),
             rate.threads.to_string(),
             samples,
             units::rate(rate.bytes, rate.time),
-            share(rate).map(|share| format!("{share:.2}")).unwrap_or_default(),
-        ]);
+            figure(share(rate)),
+        ];
+        row.extend(coded.then(|| figure(of_codec(rate))));
+        table.row(row);
     }
     table.print_with_gap(out)?;
     if let Some(peak) = peak {

@@ -12,6 +12,7 @@ use packstone::{Error, Kind, Place, site};
 use crate::address::{self, Address};
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
+use crate::hints::NULL_NAME;
 use crate::output::{Out, Paint, note};
 use crate::{interrupt, show, units};
 
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     }
     let told = format!("{} of {}", units::count(selected), units::counted(samples, "sample"));
     if selected == 0 && args.condition.is_some() {
-        note("hint: a name that no sample has is null; `packstone head` shows the names there are");
+        note(NULL_NAME);
     }
     match args.count {
         true => out.line(told)?,

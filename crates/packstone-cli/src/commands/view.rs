@@ -17,7 +17,8 @@ use packstone::{Error, Kind, LocalRoot, Place, RelPath, Result, RootMut, json, s
 use super::annotate::object;
 use crate::address::{self, Address};
 use crate::failure::{Exit, Outcome};
-use crate::output::Out;
+use crate::hints::NULL_NAME;
+use crate::output::{Out, note};
 use crate::{interrupt, units};
 
 /// Publish records of a SignalDataset as a dataset of their own, without copying them.
@@ -113,6 +114,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         });
         out.summary("view", report)?;
         return Ok(Exit::Clean);
+    }
+    if made.is_empty() && args.condition.is_some() {
+        note(NULL_NAME);
     }
     let verb = if args.materialize { "copied" } else { "published" };
     let counts =

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use packstone_testkit::Snapshot;
 
-use crate::support::{Look, Run, clean, golden, program, run};
+use crate::support::{Look, Run, clean, golden, golden_of, program, run};
 use crate::viewing::signals;
 
 fn text(path: &Path) -> &str {
@@ -80,21 +80,47 @@ fn bad_lines_are_named_and_leave_nothing() {
         ),
         (five(r#"{"fields": {"x": [[1], [2, 3]]}}"#), "line 2: $.fields.x[1]: expected 1 items"),
         (five(r#"{"id": 1, "id": 2}"#), "[sds/duplicate_key]"),
+        (five(r#"{"fields": {"": [1]}}"#), "record 1, field \"\": expected names that differ"),
+        (five(r#"{"detail_status": ""}"#), "record 1: expected a detail that is not empty"),
         ("{}\n{}\n".to_owned(), "[sds/coverage]"),
         ("{}\n".repeat(6), "line 6: expected annotations of 5 records, found more"),
     ] {
         let refused = piped(&source, &lines, &["--name", "labels"]);
         assert_eq!(refused.code, 2, "{lines}");
         assert!(refused.stderr.contains(expected), "{lines}: {}", refused.stderr);
-        // Nobody sees a set, whatever was written on the way.
-        assert!(!source.join("annotations/catalog.json").exists());
+        assert_eq!(Snapshot::of(&source), before, "{lines}");
     }
     let named = piped(&source, LINES, &["--name", "no/name"]);
     assert!(named.stderr.contains("[sds/id_invalid]"), "{}", named.stderr);
     let other = run(["annotate", &golden("fb_lz4"), text(&source), "--name", "x"]);
     assert!(other.stderr.contains("expected a SignalDataset"), "{}", other.stderr);
-    std::fs::remove_dir_all(source.join("annotations")).unwrap_or_default();
+    let twice = piped(&source, LINES, &["--name", "x", "--metadata", r#"{"a": 1, "a": 2}"#]);
+    assert!(twice.stderr.contains("[cli/usage]"), "{}", twice.stderr);
     assert_eq!(Snapshot::of(&source), before);
+}
+
+#[test]
+fn what_was_written_in_other_words_can_be_annotated() {
+    let folder = tempfile::tempdir().unwrap();
+    let signals = folder.path().join("signals");
+    let records = golden_of("arrayrecord", "three_none.arrayrecord");
+    clean(["convert", &records, text(&signals), "--to", "sds"]);
+    let before = clean(["dump", text(&signals)]).stdout;
+    let done = piped(&signals, "{}\n{}\n{\"fields\": {\"x\": [1]}}\n", &["--name", "labels"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let after = clean(["dump", text(&signals)]).stdout;
+    assert!(after.starts_with(&before), "{after}");
+    assert_eq!(after.lines().count(), 6);
+    let set = format!("{}#annotations/labels", text(&signals));
+    assert_eq!(clean(["dump", &set]).lines()[2].at("fields").at("x").text("dtype"), "int64");
+    for verb in ["digest", "verify", "head", "inspect", "select"] {
+        clean([verb, text(&signals)]);
+    }
+    clean(["plan", &format!("{}#records", text(&signals))]);
+    let back = folder.path().join("back.arrayrecord");
+    let all = format!("{}#records", text(&signals));
+    clean(["convert", &all, text(&back), "--to", "arrayrecord"]);
+    clean(["diff", &records, text(&back)]);
 }
 
 #[test]

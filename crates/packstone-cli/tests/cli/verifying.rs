@@ -1,5 +1,6 @@
 //! `verify`, `digest`, `diff`, `bench`.
 
+use packstone::json::Value;
 use packstone_testkit::{copy_folder, good_cases};
 
 use crate::support::{Look, clean, expected, golden, run};
@@ -171,6 +172,7 @@ fn bench_measures_reads_beside_the_machine() {
         .map(|line| line.text("what"))
         .collect();
     for name in [
+        "first epoch, checksums compared",
         "batches of 256",
         "sample by sample",
         "random samples",
@@ -181,5 +183,14 @@ fn bench_measures_reads_beside_the_machine() {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
     assert_eq!(lines.last().unwrap().text("command"), "bench");
-    assert!(clean(["bench", "--rounds", "1", &path]).stdout.contains("/s"));
+    let codec = |line: &&Value| line.text("what") == "lz4 decoding";
+    let threads = lines.iter().filter(codec).map(|line| line.number("threads"));
+    assert_eq!(threads.collect::<Vec<_>>(), [1, 2]);
+    let part = |line: &&Value| line.get("of_codec").is_some_and(|part| part.as_number().is_some());
+    let read = lines.iter().filter(part).map(|line| line.text("what"));
+    assert!(read.clone().any(|what| what == "batches of 256"), "{:?}", read.collect::<Vec<_>>());
+    let text = clean(["bench", "--rounds", "1", &path]).stdout;
+    assert!(text.contains("/s") && text.contains("of codec"), "{text}");
+    let plain = clean(["bench", "--rounds", "1", &golden("fb_all_dtypes")]).stdout;
+    assert!(!plain.contains("of codec") && plain.contains("peak memory"), "{plain}");
 }

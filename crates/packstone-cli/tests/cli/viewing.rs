@@ -134,3 +134,12 @@ fn what_was_noted_about_fields_goes_along() {
     let expected = digest(&[&source]);
     assert_eq!(digest(&[text(&view), "--follow", text(&signals)]), expected);
 }
+
+#[test]
+fn a_view_of_nothing_says_why_that_may_be() {
+    let (folder, source) = signals("multi-shard");
+    let view = folder.path().join("view");
+    let made = clean(["view", text(&source), text(&view), "--where", "nosuch > 3"]);
+    assert!(made.stdout.starts_with("published 0 of 5 records"), "{}", made.stdout);
+    assert!(made.stderr.contains("a name that no sample has is null"), "{}", made.stderr);
+}

@@ -35,7 +35,10 @@ impl<'r> RecordIter<'r> {
         let span = match self.span.take() {
             Some(span) if span.chunks().contains(&number) => span,
             _ => {
-                let run = self.reader.run(number, self.reader.readahead());
+                // What is not asked for is not read: many ask for a record or two.
+                let last = self.end.saturating_sub(1) / self.reader.group_size();
+                let wanted = number..last.saturating_add(1);
+                let run = self.reader.run(wanted, self.reader.readahead());
                 self.reader.load(run.unwrap_or(number..number.saturating_add(1)))?
             }
         };

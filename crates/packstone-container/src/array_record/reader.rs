@@ -273,19 +273,20 @@ impl Reader {
     pub fn runs(&self, first: u64, bytes: u64) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut next = first;
         std::iter::from_fn(move || {
-            let run = self.run(next, bytes)?;
+            let run = self.run(next..self.chunk_count(), bytes)?;
             next = run.end;
             Some(run)
         })
     }
 
-    /// The run of chunks that starts with chunk `first`.
-    pub(super) fn run(&self, first: u64, bytes: u64) -> Option<Range<u64>> {
+    /// The run that these chunks begin with: as many of them as `bytes` bytes of file hold, at least one.
+    pub(super) fn run(&self, chunks: Range<u64>, bytes: u64) -> Option<Range<u64>> {
+        let first = chunks.start;
         let (begin, limit) = self.index.place(first)?;
         let stop = begin.saturating_add(bytes);
         let mut end = first.saturating_add(1);
         let mut at = limit;
-        while at < stop {
+        while at < stop && end < chunks.end {
             match self.index.place(end) {
                 Some((_, limit)) if limit <= stop => (at, end) = (limit, end.saturating_add(1)),
                 _ => break,

@@ -26,6 +26,11 @@ impl Object {
         Self::default()
     }
 
+    /// An object of members that the caller knows to have different names.
+    pub(super) fn of_distinct(members: impl Iterator<Item = (Key, Value)>) -> Self {
+        Self { members: members.collect() }
+    }
+
     /// Number of members.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -139,10 +144,19 @@ pub(super) fn duplicates<'a>(keys: impl ExactSizeIterator<Item = &'a Key> + Clon
             .enumerate()
             .filter(|(place, key)| keys.clone().take(*place).any(|other| other == *key));
         repeats.map(|(place, _)| place).collect()
+    } else if are_distinct(keys.clone()) {
+        Vec::new()
     } else {
         let mut seen = HashSet::with_capacity(keys.len());
         keys.enumerate().filter(|(_, key)| !seen.insert(*key)).map(|(place, _)| place).collect()
     }
+}
+
+/// Sorting tells it sooner than hashing: names mostly come in runs that are in order already.
+fn are_distinct<'a>(keys: impl Iterator<Item = &'a Key>) -> bool {
+    let mut sorted: Vec<&Key> = keys.collect();
+    sorted.sort();
+    sorted.windows(2).all(|pair| matches!(pair, [one, next] if one != next))
 }
 
 /// Of members with one name the first gives the position and the last the value, as in a Python dict.

@@ -224,7 +224,9 @@ impl<'a> Reader<'a> {
         }
         let first_key = frame.keys.min(self.keys.len());
         let names = self.keys.iter().skip(first_key);
-        for place in object::duplicates(names.map(|(key, _)| key)) {
+        let duplicates = object::duplicates(names.map(|(key, _)| key));
+        let distinct = duplicates.is_empty();
+        for place in duplicates {
             let Some((key, offset)) = self.keys.get(first_key + place) else { continue };
             let offset = *offset;
             let mut path = self.path(first_value, first_key);
@@ -235,7 +237,11 @@ impl<'a> Reader<'a> {
             self.note(NoteKind::DuplicateKey, path, offset);
         }
         let names = self.keys.drain(first_key..).map(|(key, _)| key);
-        Ok(Value::Object(names.zip(self.values.drain(first_value..)).collect()))
+        let members = names.zip(self.values.drain(first_value..));
+        Ok(Value::Object(match distinct {
+            true => Object::of_distinct(members),
+            false => members.collect(),
+        }))
     }
 
     /// Reads a name and its colon.

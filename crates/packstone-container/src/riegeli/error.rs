@@ -145,7 +145,12 @@ impl ChunkErrorKind {
             Self::Compression(_) => "compression_type",
             Self::Sizes { .. } => "record_sizes",
             Self::Values { .. } => "record_values",
-            Self::Stream { .. } => "compressed_stream",
+            // Memory that cannot be had and limits are no damage.
+            Self::Stream { source, .. } => match source.kind() {
+                Kind::Limit => "limit",
+                Kind::Io => "io",
+                _ => "compressed_stream",
+            },
             Self::Transposed(_) => "transposed_data",
             Self::Limit { .. } => "limit",
             Self::Io(_) => "io",

@@ -1,11 +1,11 @@
 //! Chunks with right hashes and wrong contents, and chunks at all places.
 
-use packstone_io::{AlignedBuf, Buf, BufferPool, Kind};
+use packstone_io::{AlignedBuf, Buf, BufferPool, IoError, Kind};
 use proptest::prelude::*;
 
 use super::*;
 use crate::Limits;
-use crate::codec::{Codec, Encoder, Encoding};
+use crate::codec::{Codec, CodecError, Encoder, Encoding};
 use crate::wire::put_varint;
 
 /// A file whose only chunk behind the signature has this data.
@@ -353,5 +353,14 @@ proptest! {
             prop_assert_eq!(found.len() as u64, records);
             prop_assert_eq!(found.concat().len() as u64, decoded);
         }
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_had_is_no_damage() {
+    for (kind, expected) in [(Kind::Io, "io"), (Kind::Limit, "limit")] {
+        let error = IoError::new(kind, "allocate", "memory", "none is left");
+        let source = Box::new(CodecError::Memory(error));
+        assert_eq!(ChunkErrorKind::Stream { stream: "records", source }.code(), expected);
     }
 }

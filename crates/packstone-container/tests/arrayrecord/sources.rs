@@ -107,6 +107,21 @@ fn opening_takes_one_request_unless_the_footer_is_long() {
 }
 
 #[test]
+fn nothing_behind_the_last_record_of_a_range_is_read() {
+    let file = Counting::new(&sample(100, 400, &WriterOptions::default()));
+    let reader = file.open("").unwrap();
+    let begin = |chunk: u64| reader.entry(chunk).unwrap().offset;
+    let mut decoder = reader.decoder();
+    for (range, read) in [(7..8, begin(7)..begin(8)), (7..10, begin(7)..begin(10))] {
+        file.requests();
+        let count = range.end - range.start;
+        let records: Result<Vec<Buf>, _> = reader.records(range, &mut decoder).unwrap().collect();
+        assert_eq!(records.unwrap().len() as u64, count);
+        assert_eq!(file.requests(), [[read]]);
+    }
+}
+
+#[test]
 fn records_take_one_request_for_what_they_need() {
     let options = WriterOptions::default().with_group_size(5);
     let file = Counting::new(&sample(103, 400, &options));

@@ -7,6 +7,7 @@
 mod edit;
 mod folder;
 mod journal;
+mod list;
 mod open;
 mod publish;
 mod scratch;
@@ -15,12 +16,14 @@ pub use publish::{LOCK_FILE, TEMPORARY};
 
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, OFlags, RenameFlags};
+use rustix::io::Errno;
 
 use crate::buffer::Buf;
 use crate::error::{IoError, Kind};
@@ -28,7 +31,7 @@ use crate::mmap;
 use crate::path::RelPath;
 use crate::pool::BufferPool;
 use crate::read::ReadAt;
-use crate::root::{Draft, Edit, Entry, EntryKind, Journal, Root, RootMut, Scratch};
+use crate::root::{Draft, Edit, Entry, Journal, Name, Root, RootMut, Scratch};
 use folder::Folder;
 
 /// Files from this size on are mapped, smaller ones are read: making and dropping a map costs more than copying them.
@@ -125,6 +128,16 @@ impl LocalRoot {
         let (path, mapping, pool) = (path.clone(), self.mapping, self.pool.clone());
         Ok(LocalFile { file, len: meta.len(), path, mapping, pool })
     }
+
+    fn listed<T>(
+        &self,
+        folder: &RelPath,
+        list: impl FnOnce(&OwnedFd) -> Result<Vec<T>, Errno>,
+    ) -> Result<Vec<T>, IoError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let opened = open::beneath(&*self.folder.handle()?, folder, flags)?;
+        list(&opened).map_err(|e| IoError::os("list", folder.as_str(), e.into()))
+    }
 }
 
 /// Which symbolic links may be on the way to a file.
@@ -149,29 +162,11 @@ impl Root for LocalRoot {
     }
 
     fn list(&self, folder: &RelPath) -> Result<Vec<Entry>, IoError> {
-        let fault = |e: rustix::io::Errno| IoError::os("list", folder.as_str(), e.into());
-        let opened =
-            open::beneath(&*self.folder.handle()?, folder, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        let mut entries = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&opened).map_err(fault)? {
-            let entry = entry.map_err(fault)?;
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            if name == "." || name == ".." {
-                continue;
-            }
-            let Ok(stat) = rustix::fs::statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW) else {
-                continue; // gone since it was listed
-            };
-            let kind = match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => EntryKind::File,
-                FileType::Directory => EntryKind::Folder,
-                _ => EntryKind::Other,
-            };
-            let len = if kind == EntryKind::File { stat.st_size.unsigned_abs() } else { 0 };
-            entries.push(Entry { name: name.to_owned(), kind, len });
-        }
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(entries)
+        self.listed(folder, list::entries)
+    }
+
+    fn names(&self, folder: &RelPath) -> Result<Vec<Name>, IoError> {
+        self.listed(folder, list::names)
     }
 }
 

@@ -44,6 +44,11 @@ impl Cache {
         Some(batch)
     }
 
+    /// True where a shard is here.
+    pub(super) fn holds(&self, id: ShardId) -> bool {
+        self.kept.contains_key(&id)
+    }
+
     /// Keeps a shard of which `left` rows are still to come, and lets others go; `next` says which batch needs one next.
     pub(super) fn keep(
         &mut self,

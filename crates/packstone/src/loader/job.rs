@@ -66,13 +66,15 @@ pub(super) enum From {
     Rows(Arc<ShardRef>),
     /// A shard that is decoded as a whole.
     Whole(Arc<ShardRef>),
-    /// A shard that was decoded before.
-    Decoded(Arc<ShardRef>, Arc<Batch>),
+    /// Shards that were decoded before, each with the parts of the job, as many as said, that come from it.
+    Decoded(Vec<(Arc<ShardRef>, Arc<Batch>, usize)>),
+    /// A shard that is wanted soon, for the comparison with its checksums alone.
+    Check(Arc<ShardRef>),
 }
 
 /// A job.
 pub(super) struct Job {
-    /// The shard; for rows at hand the collection alone counts.
+    /// The shard; for rows at hand and decoded shards the collection alone counts.
     pub(super) id: ShardId,
     pub(super) from: From,
     pub(super) parts: Arc<[Part]>,

@@ -9,8 +9,11 @@
 //! The cursor goes over the slots in order. At a slot whose row nobody fetches yet, the shard is visited for all rows that
 //! planned batches want of it, so a shard is read once in half a window at most, whatever the order. Batches leave in
 //! order as soon as their last row has come.
+//!
+//! Rows that only need copying, at hand or in maps, go to threads batch by batch, small batches together, and few of them
+//! ahead: threads do not wait for each other's batch, and the memory of a batch that was taken is the next one's.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use packstone_io::BufferPool;
@@ -37,7 +40,11 @@ const PLAN_BYTES: u64 = 96;
 const MAPPED_BYTES: u64 = 16 << 30;
 const MAPS: usize = 1 << 12;
 /// Bytes of batches in the making where no shard is decoded as a whole: enough for some rows a visit.
-const APART_BYTES: u64 = 32 << 20;
+const APART_BYTES: u64 = 16 << 20;
+/// The same where shards are maps: what is copied should still be in the processor's cache when it is taken.
+const COPIED_BYTES: u64 = 4 << 20;
+/// Bytes that a thread copies at once, where batches are smaller.
+const JOB_BYTES: u64 = 1 << 20;
 /// Bytes of batches that are made ahead in any case.
 const WARM_BYTES: u64 = 8 << 20;
 /// Rows that are planned at most: looking farther ahead gains nothing and delays the first batch.
@@ -89,6 +96,12 @@ pub(super) struct Planner {
     /// The first batches that visits were made for, as far as they are behind the head.
     ahead: VecDeque<u64>,
     pending: HashMap<ShardId, Pending>,
+    /// What only needs copying and is to be one job.
+    gathered: Gathered,
+    /// Shards that were or will be compared with their checksums ahead, those that are next, and how many are now.
+    checked: HashSet<ShardId>,
+    to_check: VecDeque<(ShardId, Arc<ShardRef>)>,
+    checking: usize,
     flying: HashMap<u64, (ShardId, Arc<[Part]>)>,
     jobs_made: u64,
     /// Nothing more is planned; what is told behind the last batch; it was told.
@@ -121,6 +134,18 @@ struct Planned {
     bytes: u64,
 }
 
+/// Copies for one job.
+#[derive(Default)]
+struct Gathered {
+    source: usize,
+    bytes: u64,
+    /// Rows at hand.
+    indices: Vec<u64>,
+    /// Decoded shards, each with its number of parts.
+    shards: Vec<(Arc<ShardRef>, Arc<Batch>, usize)>,
+    parts: Vec<Part>,
+}
+
 /// Rows of a shard that planned batches want and nobody fetches.
 struct Pending {
     shard: Arc<ShardRef>,
@@ -151,6 +176,10 @@ impl Planner {
             cursor: (0, 0),
             ahead: VecDeque::new(),
             pending: HashMap::new(),
+            gathered: Gathered::default(),
+            checked: HashSet::new(),
+            to_check: VecDeque::new(),
+            checking: 0,
             flying: HashMap::new(),
             jobs_made: 0,
             ended: false,
@@ -181,7 +210,9 @@ impl Planner {
             }
         }
         let learned = self.learned;
+        self.check_ahead();
         self.dispatch();
+        self.submit_gathered();
         self.leave();
         if self.learned != learned {
             // How many batches fit is known only now.
@@ -219,6 +250,9 @@ impl Planner {
     /// What came of a job.
     pub(super) fn done(&mut self, number: u64, result: std::thread::Result<Outcome>) {
         let Some((id, parts)) = self.flying.remove(&number) else { return };
+        if parts.is_empty() {
+            self.checking = self.checking.saturating_sub(1);
+        }
         let outcome = result.unwrap_or_else(|_| {
             let all = parts.iter().flat_map(|part| part.rows.iter().map(|row| (part.seq, row.1)));
             Outcome { faults: all.map(|(seq, slot)| (seq, slot, died())).collect(), decoded: None }
@@ -254,23 +288,41 @@ impl Planner {
 
     fn has_room(&self) -> bool {
         if self.hand {
-            // Looking ahead gains nothing.
-            let few = self.planned.len() < self.course.threads + 2;
-            return few && (self.planned.is_empty() || self.bytes < self.course.window);
+            // Looking farther ahead gains nothing: a job for each thread, one that waits and one to be taken.
+            let threads = self.course.threads as u64;
+            let jobs = if threads == 0 { 1 } else { threads + 2 };
+            let fits = self.course.window.checked_div(jobs).unwrap_or(0);
+            let job = JOB_BYTES.min(fits).max(self.batch_bytes());
+            let more = self.gathered.parts.is_empty() || self.gathered.bytes < job;
+            let room = self.bytes.saturating_add(job) <= job.saturating_mul(jobs);
+            return self.planned.is_empty() || more && (room || !self.gathered.parts.is_empty());
         }
+        let window = if self.checks_ahead() { self.course.window } else { self.window() };
         // Before rows were seen, nobody knows how many fit.
-        let known = self.learned && self.bytes < self.window() && self.rows < MOST_ROWS;
+        let known = self.learned && self.bytes < window && self.rows < MOST_ROWS;
         self.planned.is_empty() || known
+    }
+
+    /// True where threads that have nothing to copy can compare whole shards with their checksums.
+    fn checks_ahead(&self) -> bool {
+        self.shared.verify && self.access == Access::Apart && self.course.threads > 1
+    }
+
+    fn batch_bytes(&self) -> u64 {
+        self.row_bytes.saturating_mul(self.course.steps.share.batch())
     }
 
     /// Bytes of batches in the making.
     fn window(&self) -> u64 {
         match self.access {
             Access::Whole => self.course.window / 2,
-            Access::Apart | Access::Mapped => {
-                let batch = self.row_bytes.saturating_mul(self.course.steps.share.batch());
-                let few = batch.saturating_mul(2 * (self.course.threads as u64 + 2));
+            Access::Apart => {
+                let few = self.batch_bytes().saturating_mul(self.course.threads as u64 + 2);
                 few.max(APART_BYTES).min(self.course.window)
+            }
+            Access::Mapped => {
+                let few = self.batch_bytes().saturating_mul(self.course.threads as u64 + 1);
+                few.max(COPIED_BYTES).min(self.course.window)
             }
         }
     }
@@ -321,9 +373,10 @@ impl Planner {
         Ok(())
     }
 
-    /// Hands out one job for all rows of a batch.
+    /// Puts all rows of a batch into the next job.
     fn fetch_at_hand(&mut self, seq: u64, batch: &mut Planned) {
-        let (mut rows, mut inside) = (Vec::with_capacity(batch.indices.len()), Vec::new());
+        let inside = &mut self.gathered.indices;
+        let mut rows = Vec::with_capacity(batch.indices.len());
         for (slot, index) in batch.indices.iter().enumerate() {
             let Some(index) = index else { continue };
             match self.sources.locate(*index) {
@@ -336,8 +389,30 @@ impl Planner {
         }
         batch.missing = rows.len();
         if !rows.is_empty() {
-            let part = Part { seq, target: Arc::clone(&batch.target), rows };
-            self.submit((0, 0), From::Hand(inside), vec![part]);
+            self.gathered.parts.push(Part { seq, target: Arc::clone(&batch.target), rows });
+            self.gathered.bytes = self.gathered.bytes.saturating_add(batch.bytes);
+            if self.gathered.bytes >= JOB_BYTES {
+                self.submit_gathered();
+            }
+        }
+    }
+
+    /// Hands out a job for what was gathered.
+    fn submit_gathered(&mut self) {
+        let Gathered { source, indices, shards, parts, .. } = std::mem::take(&mut self.gathered);
+        if !parts.is_empty() {
+            let from = if self.hand { From::Hand(indices) } else { From::Decoded(shards) };
+            self.submit((source, 0), from, parts);
+        }
+    }
+
+    /// Lets shards be compared with their checksums that are wanted soon, one on each thread.
+    fn check_ahead(&mut self) {
+        while self.checking < self.course.threads
+            && let Some((id, shard)) = self.to_check.pop_front()
+        {
+            self.checking += 1;
+            self.submit(id, From::Check(shard), Vec::new());
         }
     }
 
@@ -345,11 +420,15 @@ impl Planner {
     fn want(&mut self, seq: u64, batch: &mut Planned) {
         let shared = Arc::clone(&self.shared);
         let _reading = shared.reading("the lists of shards".to_owned());
+        let ahead = self.checks_ahead();
         for (slot, (index, wanted)) in batch.indices.iter().zip(&mut batch.wanted).enumerate() {
             let Some(index) = index else { continue };
             match self.directory.find(*index) {
                 Ok((id, row, shard)) => {
                     *wanted = Some(id);
+                    if ahead && self.checked.insert(id) && !shared.was_touched(id.0, &shard) {
+                        self.to_check.push_back((id, Arc::clone(&shard)));
+                    }
                     let pending = self.pending.entry(id);
                     let pending = pending.or_insert_with(|| Pending { shard, rows: Vec::new() });
                     pending.rows.push((seq, row, slot));
@@ -365,7 +444,11 @@ impl Planner {
     /// Goes on with the cursor and visits shards.
     fn dispatch(&mut self) {
         // With nobody to read ahead, only what is asked for is read.
-        let lead = if self.course.threads == 0 { 0 } else { self.window() / 2 };
+        let lead = match self.access {
+            _ if self.course.threads == 0 => 0,
+            Access::Mapped => self.window(),
+            Access::Whole | Access::Apart => self.window() / 2,
+        };
         while !self.hand {
             if self.cursor.0 < self.head {
                 (self.cursor, self.before) = ((self.head, 0), 0);
@@ -380,6 +463,9 @@ impl Planner {
                 None => {
                     self.cursor = (seq + 1, 0);
                     self.before = self.before.saturating_add(bytes);
+                    if self.gathered.bytes >= JOB_BYTES {
+                        self.submit_gathered();
+                    }
                 }
                 Some(None) => self.cursor.1 += 1,
                 Some(Some(shard)) => {
@@ -388,7 +474,7 @@ impl Planner {
                     }
                     self.cursor.1 += 1;
                     self.ahead.push_back(seq);
-                    self.visit(shard);
+                    self.visit(seq, shard);
                 }
             }
         }
@@ -406,9 +492,24 @@ impl Planner {
             && self.pending.get(&shard).is_some_and(whole)
     }
 
-    /// Hands out a job for all rows that are wanted of a shard.
-    fn visit(&mut self, id: ShardId) {
-        let Some(Pending { shard, rows }) = self.pending.remove(&id) else { return };
+    /// Hands out a job for the rows that are wanted of a shard; of a map that is there already, for those of one batch.
+    fn visit(&mut self, seq: u64, id: ShardId) {
+        let Some(Pending { shard, mut rows }) = self.pending.remove(&id) else { return };
+        let map = self.access == Access::Mapped
+            && self.cache.as_ref().is_some_and(|cache| cache.holds(id));
+        let last = match self.access {
+            Access::Mapped if map => seq,
+            // Farther ones are planned for the sake of checksums.
+            Access::Apart => {
+                let few = self.window().checked_div(self.batch_bytes()).unwrap_or(0);
+                seq.saturating_add(few)
+            }
+            Access::Mapped | Access::Whole => u64::MAX,
+        };
+        let later = rows.split_off(rows.partition_point(|row| row.0 <= last));
+        if !later.is_empty() {
+            self.pending.insert(id, Pending { shard: Arc::clone(&shard), rows: later });
+        }
         let mut parts: Vec<Part> = Vec::new();
         let mut distinct: Vec<usize> = Vec::with_capacity(rows.len());
         for (seq, row, slot) in rows {
@@ -426,19 +527,49 @@ impl Planner {
             distinct.push(row);
         }
         let from = match &mut self.cache {
-            None => From::Rows(shard),
+            None => return self.submit_apart(id, &shard, parts),
             Some(cache) => {
                 distinct.sort_unstable();
                 distinct.dedup();
                 let count = distinct.len() as u64;
                 *self.served.entry(id).or_default() += count;
                 match cache.take(id, count) {
-                    Some(batch) => From::Decoded(shard, batch),
+                    Some(batch) if map => return self.gather(id, shard, batch, parts),
+                    Some(batch) => From::Decoded(vec![(shard, batch, parts.len())]),
                     None => From::Whole(shard),
                 }
             }
         };
         self.submit(id, from, parts);
+    }
+
+    /// Puts rows of a map into the next job.
+    fn gather(&mut self, id: ShardId, shard: Arc<ShardRef>, batch: Arc<Batch>, parts: Vec<Part>) {
+        if self.gathered.source != id.0 {
+            self.submit_gathered();
+        }
+        let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
+        let gathered = &mut self.gathered;
+        gathered.source = id.0;
+        gathered.bytes += self.row_bytes.saturating_mul(rows as u64);
+        gathered.shards.push((shard, batch, parts.len()));
+        gathered.parts.extend(parts);
+    }
+
+    /// Hands out jobs for rows that are read apart from the others of their shard: no more at once than is worth it.
+    fn submit_apart(&mut self, id: ShardId, shard: &Arc<ShardRef>, parts: Vec<Part>) {
+        let (mut together, mut bytes) = (Vec::new(), 0u64);
+        for part in parts {
+            bytes = bytes.saturating_add(self.row_bytes.saturating_mul(part.rows.len() as u64));
+            together.push(part);
+            if bytes >= 4 * JOB_BYTES {
+                self.submit(id, From::Rows(Arc::clone(shard)), std::mem::take(&mut together));
+                bytes = 0;
+            }
+        }
+        if !together.is_empty() {
+            self.submit(id, From::Rows(Arc::clone(shard)), together);
+        }
     }
 
     fn submit(&mut self, id: ShardId, from: From, parts: Vec<Part>) {

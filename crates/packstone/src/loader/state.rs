@@ -235,7 +235,10 @@ fn number(at: At<'_>, name: &str) -> Result<u64> {
 }
 
 fn shape(error: ShapeError) -> Error {
-    invalid(Place::default().json(error.path()), error.to_string())
+    // The place says the path.
+    let (path, message) = (error.path(), error.to_string());
+    let message = message.strip_prefix(&format!("{path}: ")).unwrap_or(&message).to_owned();
+    invalid(Place::default().json(path), message)
 }
 
 fn wrong(path: &str, message: String) -> Error {

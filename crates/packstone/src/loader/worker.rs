@@ -70,6 +70,11 @@ impl Shared {
         Some((oldest.0.clone(), oldest.1.elapsed()))
     }
 
+    /// True for a shard that was read before.
+    pub(super) fn was_touched(&self, source: usize, shard: &ShardRef) -> bool {
+        lock(&self.touched).contains(&(source, shard.number))
+    }
+
     pub(super) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -117,33 +122,44 @@ impl Worker {
         }
         let what = match &job.from {
             From::Hand(_) => source.collection.name().to_owned(),
-            From::Rows(shard) | From::Whole(shard) | From::Decoded(shard, _) => {
-                shard.path.to_string()
-            }
+            From::Rows(shard) | From::Whole(shard) | From::Check(shard) => shard.path.to_string(),
+            From::Decoded(_) => "decoded shards".to_owned(),
         };
         let _reading = self.shared.reading(what);
         let mut context = lock(&self.context);
         match &job.from {
-            From::Decoded(shard, batch) => {
-                let visit = Visit { worker: self, source, job, shard: Some(shard) };
-                visit.copy(batch, None, &mut outcome);
+            From::Decoded(shards) => {
+                let mut rest: &[Part] = &job.parts;
+                for (shard, batch, count) in shards {
+                    let Some((parts, after)) = rest.split_at_checked(*count) else { break };
+                    let visit = Visit { worker: self, source, job, parts, shard: Some(shard) };
+                    visit.copy(batch, None, &mut outcome);
+                    rest = after;
+                }
+            }
+            From::Check(shard) => {
+                self.touch(job, shard, &mut context, |context| {
+                    // What is wrong is told to those who want the rows.
+                    let fields = source.fields.as_deref();
+                    source.collection.read_rows(shard, &[0], fields, context).is_ok()
+                });
             }
             From::Hand(indices) => {
                 context.verify = self.shared.verify;
                 let rows: Vec<usize> = (0..indices.len()).collect();
-                let visit = Visit { worker: self, source, job, shard: None };
+                let visit = Visit { worker: self, source, job, parts: &job.parts, shard: None };
                 visit.some(&rows, &mut context, &mut outcome);
             }
             From::Rows(shard) => {
                 self.touch(job, shard, &mut context, |context| {
-                    let visit = Visit { worker: self, source, job, shard: Some(shard) };
+                    let visit = Visit::of(self, source, job, shard);
                     visit.some(&visit.wanted(), context, &mut outcome);
                     outcome.faults.is_empty()
                 });
             }
             From::Whole(shard) => {
                 self.touch(job, shard, &mut context, |context| {
-                    let visit = Visit { worker: self, source, job, shard: Some(shard) };
+                    let visit = Visit::of(self, source, job, shard);
                     visit.whole(context, &mut outcome);
                     outcome.faults.is_empty()
                 });
@@ -176,13 +192,20 @@ struct Visit<'a> {
     worker: &'a Worker,
     source: &'a Source,
     job: &'a Job,
+    /// The parts of the job that come from the shard.
+    parts: &'a [Part],
     shard: Option<&'a Arc<ShardRef>>,
 }
 
-impl Visit<'_> {
+impl<'a> Visit<'a> {
+    /// For all parts of a job.
+    fn of(worker: &'a Worker, source: &'a Source, job: &'a Job, shard: &'a Arc<ShardRef>) -> Self {
+        Self { worker, source, job, parts: &job.parts, shard: Some(shard) }
+    }
+
     /// Rows that the job wants, each once, in order.
     fn wanted(&self) -> Vec<usize> {
-        let rows = self.job.parts.iter().flat_map(|part| &part.rows);
+        let rows = self.parts.iter().flat_map(|part| &part.rows);
         let mut rows: Vec<usize> = rows.map(|(row, _)| *row).collect();
         rows.sort_unstable();
         rows.dedup();
@@ -213,12 +236,7 @@ impl Visit<'_> {
             (None, From::Hand(indices)) => {
                 let some: Vec<u64> =
                     rows.iter().filter_map(|row| indices.get(*row)).copied().collect();
-                let fields = self.source.fields.as_deref();
-                let read = self.source.collection.read_at(&some, fields, context);
-                let first = some.first().copied().unwrap_or_default();
-                read.and_then(|batch| {
-                    batch.ok_or_else(|| missing_sample(self.source.collection.len(), first))
-                })
+                self.at_hand(&some, context)
             }
             _ => return,
         };
@@ -226,6 +244,20 @@ impl Visit<'_> {
             Ok(batch) => self.copy(&batch, Some(rows), outcome),
             Err(error) => self.without(error, rows, context, outcome),
         }
+    }
+
+    /// Reads samples that are at hand: neighbours as one run.
+    fn at_hand(&self, indices: &[u64], context: &mut ReadContext) -> Result<Batch> {
+        let Source { collection, fields } = self.source;
+        let fields = fields.as_deref();
+        let first = indices.first().copied().unwrap_or_default();
+        let run = first..first.saturating_add(indices.len() as u64);
+        let neighbours = indices.iter().copied().eq(run.clone());
+        if let Some(shard) = neighbours.then(|| collection.window(run)).flatten() {
+            return collection.read(&shard, fields, context);
+        }
+        let batch = collection.read_at(indices, fields, context)?;
+        batch.ok_or_else(|| missing_sample(collection.len(), first))
     }
 
     fn read(
@@ -273,7 +305,7 @@ impl Visit<'_> {
     }
 
     fn fail(&self, error: &Error, rows: &[usize], outcome: &mut Outcome) {
-        self.job.parts.iter().for_each(|part| self.fail_part(error, part, Some(rows), outcome));
+        self.parts.iter().for_each(|part| self.fail_part(error, part, Some(rows), outcome));
     }
 
     /// Says of each row of `part`, or of those among `rows`, that it could not be had.
@@ -302,7 +334,7 @@ impl Visit<'_> {
 
     /// Copies to all batches; `rows` says which rows were read, all where not given.
     fn copy(&self, batch: &Batch, rows: Option<&[usize]>, outcome: &mut Outcome) {
-        for part in self.job.parts.iter() {
+        for part in self.parts {
             if self.worker.shared.stopped() {
                 return;
             }

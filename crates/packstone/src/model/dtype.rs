@@ -263,7 +263,7 @@ impl DType {
             Bytes,
         ];
         let own = || OWN.iter().find(|dtype| dtype.name() == text).cloned();
-        own().or_else(|| Self::from_numpy(text).filter(|dtype| dtype.name() == text))
+        Self::from_numpy(text).filter(|dtype| dtype.name() == text).or_else(own)
     }
 
     /// The type that content of this type has in a content digest: what a container adds is taken away.

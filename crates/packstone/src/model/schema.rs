@@ -31,6 +31,12 @@ impl Key {
     }
 }
 
+impl From<Arc<[String]>> for Key {
+    fn from(parts: Arc<[String]>) -> Self {
+        Self(parts)
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join("."))

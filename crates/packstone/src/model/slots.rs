@@ -133,7 +133,8 @@ impl Filling {
         let width = if field.varies() { None } else { field.value_bytes() };
         let width = width.and_then(|width| usize::try_from(width).ok());
         let need = width.unwrap_or(0).saturating_mul(rows);
-        let mut data = pool.take(need)?;
+        // How much rows of any length take is known when the first ones come.
+        let mut data = pool.take(need.max(1))?;
         data.set_len(need)?;
         let spans = if width.is_some() { Vec::new() } else { vec![0..0; rows] };
         let rank = field.shape.len();

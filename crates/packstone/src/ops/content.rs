@@ -30,6 +30,17 @@ impl ContentType {
     }
 }
 
+impl ContentType {
+    /// True where values of both may be equal: whether a shape is known before or comes with each value is no content.
+    pub(super) fn fits(&self, other: &Self) -> bool {
+        let shapes = match self.varying || other.varying {
+            true => self.shape.len() == other.shape.len(),
+            false => self.shape == other.shape,
+        };
+        self.dtype == other.dtype && shapes
+    }
+}
+
 impl std::fmt::Display for ContentType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.varying {

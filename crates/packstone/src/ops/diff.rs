@@ -22,7 +22,7 @@ use super::scan::{Decoded, Scan, Shards};
 use crate::error::{Error, Result};
 use crate::exec::{Progress, default_threads};
 use crate::format::{Collection, Dataset};
-use crate::model::{Batch, DType, Key, ValueRef, canonical};
+use crate::model::{Batch, DType, Field, Key, Schema, ValueRef, canonical};
 
 /// How to compare.
 #[derive(Clone, Debug)]
@@ -202,7 +202,6 @@ impl Log {
 /// A field that both sides have with the same type of content, and where each side has it.
 struct Common {
     key: Key,
-    shape: Vec<u64>,
     sides: [Spot; 2],
 }
 
@@ -210,47 +209,78 @@ struct Common {
 struct Spot {
     position: usize,
     dtype: DType,
+    shape: Vec<u64>,
 }
 
 impl Spot {
-    /// The bytes, and the shape where it is this row's own.
-    fn value<'a>(&self, (batch, row): (&'a Batch, usize)) -> Option<(&'a [u8], Option<&'a [u64]>)> {
+    fn of(position: usize, field: &Field) -> Self {
+        Self { position, dtype: field.dtype.clone(), shape: ContentType::of(field).shape }
+    }
+
+    /// The bytes and the shape.
+    fn value<'a>(&'a self, (batch, row): (&'a Batch, usize)) -> Option<(&'a [u8], &'a [u64])> {
         let column = batch.columns().get(self.position)?;
-        Some((content_bytes(&self.dtype, column.bytes(row)?), column.shape(row)))
+        let shape = column.shape(row).unwrap_or(&self.shape);
+        Some((content_bytes(&self.dtype, column.bytes(row)?), shape))
     }
 }
 
-fn compare_fields(a: &dyn Collection, b: &dyn Collection, log: &mut Log) -> Vec<Common> {
-    let (here, there) = (&a.schema().fields, &b.schema().fields);
-    let mut common = Vec::new();
-    for (at, field) in here.iter().enumerate() {
-        let twin = there.iter().enumerate().find(|(_, other)| other.key == field.key);
-        let content = ContentType::of(field);
-        match twin {
-            None => log.add(None, Some(field.key.to_string()), || {
-                format!("expected {content}, found no such field")
-            }),
-            Some((position, twin)) if ContentType::of(twin) == content => common.push(Common {
-                key: field.key.clone(),
-                shape: content.shape,
-                sides: [(at, field), (position, twin)]
-                    .map(|(position, field)| Spot { position, dtype: field.dtype.clone() }),
-            }),
-            Some((_, twin)) => {
-                let other = ContentType::of(twin);
-                log.add(None, Some(field.key.to_string()), || {
-                    format!("expected {content}, found {other}")
-                });
-            }
+/// What two schemas have in common.
+#[derive(Default)]
+struct Fields {
+    common: Vec<Common>,
+    /// The other fields, and what is expected and found.
+    apart: Vec<(String, String)>,
+}
+
+impl Fields {
+    fn of(a: &Schema, b: &Schema) -> Self {
+        let (here, there) = (&a.fields, &b.fields);
+        let mut out = Self::default();
+        for (at, field) in here.iter().enumerate() {
+            let twin = there.iter().enumerate().find(|(_, other)| other.key == field.key);
+            let content = ContentType::of(field);
+            let found = match twin {
+                None => "no such field".to_owned(),
+                Some((position, twin)) if content.fits(&ContentType::of(twin)) => {
+                    let sides = [Spot::of(at, field), Spot::of(position, twin)];
+                    out.common.push(Common { key: field.key.clone(), sides });
+                    continue;
+                }
+                Some((_, twin)) => ContentType::of(twin).to_string(),
+            };
+            out.apart.push((field.key.to_string(), format!("expected {content}, found {found}")));
+        }
+        for field in there.iter().filter(|field| here.iter().all(|other| other.key != field.key)) {
+            let what = format!("expected no such field, found {}", ContentType::of(field));
+            out.apart.push((field.key.to_string(), what));
+        }
+        out
+    }
+
+    fn log(&self, index: Option<u64>, log: &mut Log) {
+        for (field, what) in &self.apart {
+            log.add(index, Some(field.clone()), || what.clone());
         }
     }
-    for field in there.iter().filter(|field| here.iter().all(|other| other.key != field.key)) {
-        let content = ContentType::of(field);
-        log.add(None, Some(field.key.to_string()), || {
-            format!("expected no such field, found {content}")
-        });
+}
+
+fn compare_fields(a: &dyn Collection, b: &dyn Collection, log: &mut Log) -> Fields {
+    let fields = Fields::of(a.schema(), b.schema());
+    fields.log(None, log);
+    fields
+}
+
+/// The fields of samples that are not those of their collections, as they were last found.
+#[derive(Default)]
+struct Odd(Option<([Arc<Schema>; 2], Fields)>);
+
+impl Odd {
+    fn fields(&mut self, a: &Arc<Schema>, b: &Arc<Schema>) -> &Fields {
+        let known = self.0.take().filter(|([x, y], _)| Arc::ptr_eq(x, a) && Arc::ptr_eq(y, b));
+        let found = || ([Arc::clone(a), Arc::clone(b)], Fields::of(a, b));
+        &self.0.insert(known.unwrap_or_else(found)).1
     }
-    common
 }
 
 fn compare_bags(
@@ -290,9 +320,11 @@ fn compare(
     meter: &mut Meter<'_>,
     log: &mut Log,
 ) -> Result<()> {
-    let common = compare_fields(a.as_ref(), b.as_ref(), log);
+    let usual = compare_fields(a.as_ref(), b.as_ref(), log);
     compare_lengths(a.as_ref(), b.as_ref(), log);
     let shared = a.len().min(b.len());
+    let schemas = [Arc::clone(a.schema()), Arc::clone(b.schema())];
+    let mut odd = Odd::default();
     let mut sides =
         [Side::new(a, "first", shared, options), Side::new(b, "second", shared, options)];
     let mut twins = Twins::default();
@@ -303,8 +335,20 @@ fn compare(
             break;
         };
         let count = x.rows.len().min(y.rows.len());
+        // Formats may let samples differ in their fields; what is usual was compared before.
+        let same =
+            |batch: &Batch, schema| Arc::ptr_eq(batch.schema(), schema) || batch.schema() == schema;
+        let [here, there] = &schemas;
+        let is_usual = same(&x.batch, here) && same(&y.batch, there);
+        let fields = match is_usual {
+            true => &usual,
+            false => odd.fields(x.batch.schema(), y.batch.schema()),
+        };
         for (row, other) in x.rows.by_ref().take(count).zip(y.rows.by_ref()) {
-            compare_rows(&common, (&x.batch, row), (&y.batch, other), index, log);
+            if !is_usual {
+                fields.log(Some(index), log);
+            }
+            compare_rows(&fields.common, (&x.batch, row), (&y.batch, other), index, log);
             if options.level == Level::Full {
                 let (a, b) = (x.batch.metadata(row), y.batch.metadata(other));
                 if !twins.same(a, b) {
@@ -342,6 +386,7 @@ impl Side {
         options: &DiffOptions,
     ) -> Self {
         let scan = Scan::new(collection).threads(options.threads).limits(options.limits);
+        let scan = scan.runs(true);
         Self { name, shards: scan.range(0..shared).shards(), current: None }
     }
 
@@ -367,11 +412,7 @@ fn compare_rows(
         let [here, there] = &field.sides;
         let (x, y) = (here.value(a), there.value(b));
         if x != y {
-            let found = |(bytes, shape)| {
-                let shape: Option<&[u64]> = shape;
-                let shape = shape.unwrap_or(field.shape.as_slice());
-                ValueRef { dtype: &here.dtype, shape, bytes }
-            };
+            let found = |(bytes, shape)| ValueRef { dtype: &here.dtype, shape, bytes };
             let what = || explain::values(x.map(found), y.map(found));
             log.add(Some(index), Some(field.key.to_string()), what);
         }

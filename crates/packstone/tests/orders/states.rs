@@ -336,6 +336,7 @@ fn what_is_no_state_is_refused_with_its_place() {
         assert_ne!(changed, text, "{from}");
         let error = State::parse(changed.as_bytes()).unwrap_err();
         assert_eq!((error.code(), error.place().json_path.as_deref()), (code, path), "{error}");
+        assert!(!error.message().starts_with('$'), "{error}");
     }
     for end in 0..text.len() {
         assert!(State::parse(&text.as_bytes()[..end]).is_err());

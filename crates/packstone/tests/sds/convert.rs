@@ -8,7 +8,8 @@ use packstone::formats::sds::writer::{SdsWriter, WriteOptions};
 use packstone::json::{Object, Value};
 use packstone::model::{Batch, Column, DType, Field, Key, Schema};
 use packstone::ops::{
-    ConvertOptions, DigestOptions, Scan, convert, digest_collection, gather, reopened,
+    ConvertOptions, DiffOptions, DigestOptions, Scan, convert, diff, digest_collection, gather,
+    reopened,
 };
 use packstone::registry::format;
 use packstone::{Error, Limits, LocalRoot, MemoryRoot, Root, RootMut};
@@ -274,4 +275,44 @@ fn projections_and_ranges_read_what_is_asked_for() {
     assert_eq!(source.collection("nothing").err().unwrap().code(), "sds/unknown_set");
     assert_eq!(kit::open(Arc::new(MemoryRoot::new())).err().unwrap().code(), "sds/missing_object");
     assert!(!Sds.recognizes(&MemoryRoot::new()).unwrap());
+}
+
+/// What differs, as `collection index field: what`.
+fn differences(expected: &dyn Dataset, found: &dyn Dataset) -> Vec<String> {
+    let options = DiffOptions { threads: 0, ..DiffOptions::default() };
+    let report = diff(expected, found, &options, None).unwrap();
+    assert_eq!(report.equal, report.differences.is_empty());
+    let line = |difference: &packstone::ops::Difference| {
+        let index = difference.index.map(|index| index.to_string()).unwrap_or_default();
+        let field = difference.field.as_deref().unwrap_or_default();
+        format!("{} {index} {field}: {}", difference.collection, difference.what)
+    };
+    report.differences.iter().map(line).collect()
+}
+
+#[test]
+fn datasets_whose_records_have_other_fields_are_compared_record_by_record() {
+    for case in good_cases("signal-dataset") {
+        let source = golden(&case.name);
+        let (_files, root) = memory();
+        let copy = to(&source, "sds", &root, &options()).unwrap();
+        assert_eq!(differences(source.as_ref(), copy.as_ref()), [""; 0], "{}", case.name);
+    }
+    // Record 3 of the one has fields of its own, and the other no record like it.
+    let (mixed, other) = (golden("multi-shard"), golden("annotations"));
+    let found = differences(mixed.as_ref(), other.as_ref());
+    assert!(found.iter().any(|line| line.starts_with("records 3 signal: expected")), "{found:?}");
+}
+
+#[test]
+fn whether_a_shape_is_known_before_is_no_content() {
+    let case = kit::edit("variants", "catalog-absent");
+    let source: Arc<dyn Dataset> = Arc::new(kit::open(case.root()).unwrap());
+    let (_files, root) = memory();
+    let there = to(&source, "sedpack", &root, &options()).unwrap();
+    let (_files, root) = memory();
+    let back = to(&there, "sds", &root, &options()).unwrap();
+    assert_eq!(differences(source.as_ref(), there.as_ref()), [""; 0]);
+    assert_eq!(differences(back.as_ref(), source.as_ref()), [""; 0]);
+    assert_eq!(digest(source.as_ref(), "records"), digest(back.as_ref(), "records"));
 }

@@ -15,12 +15,17 @@ use packstone::formats::sds::parts::annotate::{
 };
 use packstone::formats::sds::parts::carrier::{Annotation, Status};
 use packstone::formats::sds::parts::publish::{PublishOptions, publish};
+use packstone::formats::sds::parts::view::{ViewSource, materialize, publish_view};
 use packstone::formats::sds::parts::write::PublishedShard;
 use packstone::formats::sds::reader::SdsDataset;
 use packstone::json::Object;
 use packstone::model::Severity;
+use packstone::ops::{ConvertOptions, convert};
+use packstone::registry::format;
 use packstone::{Error, LocalRoot, RelPath, Root, RootMut};
 use packstone_io::{Draft, Edit, Entry, IoError, Journal, ReadAt, Scratch};
+
+use packstone_testkit::copy_folder;
 
 use super::bad::check;
 use super::kit;
@@ -151,11 +156,29 @@ fn does_its_task() {
     let task = std::env::var(TASK).unwrap();
     let (word, number) = task.split_once(' ').unwrap();
     let number: u64 = number.parse().unwrap();
-    let inner = LocalRoot::open(folder).unwrap();
+    let inner = LocalRoot::open(&folder).unwrap();
     match word {
         "publish" => {
             let root: Arc<dyn RootMut> = Arc::new(Dying { inner, left: number.into() });
             publish_all(&root).unwrap();
+        }
+        "view" | "copy" | "convert" => {
+            let source = open(&local(&Path::new(&folder).join("source")));
+            let root: Arc<dyn RootMut> = Arc::new(Dying { inner, left: number.into() });
+            let options = PublishOptions::new("v", "s");
+            match word {
+                "view" => {
+                    let at = ViewSource::Inside(RelPath::new("source").unwrap());
+                    publish_view(&root, &source, &at, &[8, 0], &options).map(drop)
+                }
+                "copy" => materialize(&root, &source, &[8, 0], &options, 1).map(drop),
+                _ => {
+                    let options = ConvertOptions { threads: 0, ..ConvertOptions::default() };
+                    let source = Arc::new(source);
+                    convert(source, format("sds").unwrap(), root, &options, None).map(drop)
+                }
+            }
+            .unwrap();
         }
         "write" => drop(work(&inner, number as usize).unwrap()),
         "annotate" => annotate(&(Arc::new(inner) as _), number),
@@ -223,6 +246,39 @@ fn a_publisher_killed_at_any_step_shows_nothing_half_and_can_run_again() {
         }
     }
     assert!(seen[0] > 30 && seen[1] > 5 && seen[2] > 1, "{seen:?}");
+}
+
+#[test]
+fn views_and_copies_killed_at_any_step_never_show_records_without_their_annotations() {
+    let made = tempfile::tempdir().unwrap();
+    publish_all(&local(made.path())).unwrap();
+    for task in ["view", "copy", "convert"] {
+        let mut seen = [0; 2];
+        for step in (0..).step_by(3) {
+            let folder = tempfile::tempdir().unwrap();
+            let place = format!("{task} killed at step {step}");
+            let source = folder.path().join("source");
+            copy_folder(made.path(), &source);
+            let done = start(folder.path(), &format!("{task} {step}")).wait().unwrap().success();
+            let root = local(folder.path());
+            match kit::open(Arc::clone(&root) as _) {
+                Err(error) => {
+                    assert_eq!(error.code(), "sds/missing_object", "{place}: {error}");
+                    assert!(!done, "{place}");
+                    seen[0] += 1;
+                }
+                Ok(dataset) => {
+                    assert_clean(&root, &place);
+                    assert_eq!(dataset.annotations("set").unwrap().len(), dataset.len(), "{place}");
+                    seen[1] += 1;
+                }
+            }
+            if done {
+                break;
+            }
+        }
+        assert!(seen[0] > 5 && seen[1] > 0, "{task}: {seen:?}");
+    }
 }
 
 #[test]

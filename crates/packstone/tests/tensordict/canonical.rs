@@ -165,7 +165,7 @@ fn resolved(node: &Node) -> Value {
                 let bytes = found.read(&Limits::default()).unwrap();
                 let mut out = tensor(&found.dtype, &found.shape, &bytes);
                 out.insert("key", key.iter().map(|k| Value::from(k.as_str())).collect::<Vec<_>>());
-                leaves.push((key, out.into()));
+                leaves.push((key.to_vec(), out.into()));
             }
             Seen::Values(_) => {}
             other => panic!("{other:?}"),

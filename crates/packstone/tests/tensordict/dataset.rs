@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use packstone::format::{Dataset, Format, ReadContext};
-use packstone::formats::tensordict::TensorDict;
 use packstone::formats::tensordict::options::TreeOptions;
 use packstone::formats::tensordict::parts::leaves::Entry;
 use packstone::formats::tensordict::parts::line::line;
 use packstone::formats::tensordict::reader::TensorDictDataset;
+use packstone::formats::tensordict::{TensorDict, codes};
 use packstone::model::DType;
 use packstone::ops::{Scan, VerifyOptions, gather, verify};
-use packstone::{Error, Limits, MemoryRoot, Root};
-use packstone_container::json::Value;
+use packstone::{Error, Kind, Limits, MemoryRoot, RelPath, Root, RootMut};
+use packstone_container::json::{Object, Value};
 use packstone_testkit::{Case, Snapshot, good_cases};
 
 use crate::kit::{meta, put, root};
@@ -336,6 +336,45 @@ fn leaves_are_listed_as_they_are_stored() {
         ("non_tensor", Some(53), Some("date/other.pickle"))
     );
     assert_eq!(date.open().unwrap().len(), 53);
+}
+
+#[test]
+fn opening_asks_no_leaf_how_long_it_is_and_whoever_needs_it_is_told() {
+    let memory = MemoryRoot::new();
+    let entries = r#""good": {"dtype": "torch.uint8", "shape": [2]}, "long": {"dtype": "torch.uint8", "shape": [2]},
+        "short": {"dtype": "torch.uint8", "shape": [2]}"#;
+    put(&memory, "meta.json", meta(&[2], entries));
+    put(&memory, "good.memmap", [1, 2]);
+    put(&memory, "long.memmap", [3, 4, 5]);
+    put(&memory, "short.memmap", [6]);
+    let held = open(Arc::new(memory.clone())).unwrap();
+    let opened = TensorDict.open(Arc::new(memory.clone()), &Limits::default()).unwrap();
+    for dataset in [&held as &dyn Dataset, opened.as_ref()] {
+        let data = dataset.collection("data").unwrap();
+        let shard = data.shards(0).next().unwrap().unwrap();
+        for verify in [false, true] {
+            let mut context = ReadContext { verify, ..ReadContext::default() };
+            let both = data.read(&shard, Some(&[0, 1]), &mut context).unwrap();
+            let values =
+                both.samples().map(|s| s.values().map(|v| v.to_json()).collect::<Vec<_>>());
+            let values: Vec<Value> = values.flatten().collect();
+            assert_eq!(Value::from(values).to_string(), "[1,3,2,4]");
+            let error = data.read(&shard, Some(&[2]), &mut context).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Corrupt, codes::TRUNCATED_LEAF));
+            assert_eq!(error.message(), "expected 2 bytes, found 1");
+            let place = error.place();
+            assert_eq!(place.file.as_deref(), Some("short.memmap"));
+            assert_eq!(place.field.as_deref(), Some("short"));
+        }
+        let outline = dataset.outline().unwrap().unwrap();
+        let told = |name: usize| outline.parts[name].facts.get("error").is_some();
+        assert_eq!([told(0), told(1), told(2)], [false, false, true]);
+        let copy = MemoryRoot::new();
+        let target: Arc<dyn RootMut> = Arc::new(copy.clone());
+        let rewritten = dataset.rewriter().unwrap().rewrite(&target, &Object::new(), None);
+        assert_eq!(rewritten.unwrap_err().code(), codes::TRUNCATED_LEAF);
+        assert_eq!(copy.list(&RelPath::root()).unwrap(), []);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use packstone::Limits;
+use packstone::exec::for_each;
 use packstone::format::Collection;
 use packstone::ops::Scan;
 use packstone_container::codec::{Codec, Decoder, Encoder, Encoding};
@@ -21,8 +22,21 @@ pub(super) const COPYING: &str = "memory copy";
 /// Bytes that the memory is measured on.
 const COPIED: usize = 128 << 20;
 
-/// The rates of copying, hashing and decoding on one thread.
-pub(super) fn rates(collection: &Arc<dyn Collection>, rounds: usize) -> Outcome<Vec<Rate>> {
+/// The codecs that are measured in any case.
+const USUAL: [Codec; 3] = [Codec::Lz4Frame, Codec::Zstd, Codec::Gzip];
+
+/// What the rate of a codec is called.
+pub(super) fn decoding(codec: Codec) -> String {
+    format!("{codec} decoding")
+}
+
+/// The rates of copying, hashing and decoding on one thread, and of decoding by the codec of the dataset on as many as it
+/// was read with.
+pub(super) fn rates(
+    collection: &Arc<dyn Collection>,
+    threads: &[usize],
+    rounds: usize,
+) -> Outcome<Vec<Rate>> {
     let plain = values(collection)?;
     // Little data is gone through several times, for clocks are coarse.
     let passes = SAMPLE.div_ceil(plain.len());
@@ -37,17 +51,31 @@ pub(super) fn rates(collection: &Arc<dyn Collection>, rounds: usize) -> Outcome<
         black_box(sha256(&plain));
         Ok(())
     })?);
-    let (mut decoder, mut out) = (Decoder::new(), AlignedBuf::default());
-    for codec in [Codec::Lz4Frame, Codec::Zstd, Codec::Gzip] {
+    let own = collection.codec().filter(|codec| *codec != Codec::None);
+    let other = own.filter(|codec| !USUAL.contains(codec));
+    for codec in USUAL.into_iter().chain(other) {
         let mut packed = AlignedBuf::default();
         Encoder::new().encode(Encoding::new(codec), &plain, &mut packed).map_err(fault)?;
-        rates.push(rate(&format!("{codec} decoding"), &mut || {
-            decoder.decode(codec, &packed, &mut out, &Limits::default()).map_err(fault)?;
-            black_box(&out);
-            Ok(())
-        })?);
+        for threads in threads.iter().copied().filter(|n| *n == 1 || own == Some(codec)) {
+            let bytes = (plain.len() * passes * threads) as u64;
+            let (samples, bytes, time) = median(rounds, || {
+                for_each(&vec![(); threads], threads, |()| decode(codec, &packed, passes))?;
+                Ok((0, bytes))
+            })?;
+            rates.push(Rate { what: decoding(codec), threads, samples, bytes, time });
+        }
     }
     Ok(rates)
+}
+
+/// Decodes a stream several times.
+fn decode(codec: Codec, packed: &[u8], passes: usize) -> packstone::Result<()> {
+    let (mut decoder, mut out) = (Decoder::new(), AlignedBuf::default());
+    for _ in 0..passes {
+        decoder.decode(codec, packed, &mut out, &Limits::default()).map_err(fault)?;
+        black_box(&out);
+    }
+    Ok(())
 }
 
 /// Copies more than the caches hold.

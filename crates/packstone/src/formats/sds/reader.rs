@@ -82,6 +82,24 @@ impl SdsDataset {
         let objects = Objects::new(root, &options.sources);
         let mut notes = Notes::silent(root_place());
         let document = read_root(&objects, &options.policy, &mut notes)?;
+        Self::behind(document, objects, options)
+    }
+
+    /// The dataset that `root` will hold once this document is its `root.json`: all else is there.
+    pub(super) fn unmarked(
+        root: Arc<dyn Root>,
+        document: &str,
+        options: &OpenOptions,
+    ) -> Result<Self> {
+        let objects = Objects::new(root, &options.sources);
+        let mut notes = Notes::silent(root_place());
+        let control = &options.policy.control;
+        let document = RootDocument::parse(document.as_bytes(), control, &mut notes)?;
+        Self::behind(document, objects, options)
+    }
+
+    fn behind(document: RootDocument, objects: Objects, options: &OpenOptions) -> Result<Self> {
+        let mut notes = Notes::silent(root_place());
         let snapshot = read_snapshot(&objects, &document.snapshot, &options.policy, &mut notes)?;
         let own = Own::of(&document.metadata, snapshot.record_count);
         let carried = own.as_ref().and_then(|own| own.carried.clone());
@@ -379,6 +397,11 @@ impl Dataset for SdsDataset {
             Err(_) => names.push(ANNOTATIONS.to_owned()),
         }
         names
+    }
+
+    /// Annotations: they come after the records, with fields of their own.
+    fn is_beside(&self, collection: &str) -> bool {
+        self.ranges().iter().all(|(records, _)| records != collection)
     }
 
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {

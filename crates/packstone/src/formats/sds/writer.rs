@@ -2,7 +2,7 @@
 //!
 //! Each collection becomes a range of records, in the order of the plan; the root's metadata say which, see
 //! [`own`](super::parts::own). Samples of a collection `annotations/<name>` that was read from a dataset of this format
-//! become that annotation set, after the records are published.
+//! become that annotation set, and are published with the records.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::parts::annotate::{AnnotationOptions, publish_annotations};
 use super::parts::carrier::{Annotation, from_metadata};
 use super::parts::encode::{Encoders, Naming, Piece};
 use super::parts::own::{MEMBER, Own, RECORDS};
-use super::parts::publish::{PublishOptions, SHARDS_PER_PAGE, publish};
+use super::parts::publish::{PublishOptions, SHARDS_PER_PAGE, publish_with};
 use super::parts::reference::ObjectPath;
 use super::parts::view::REFERENCE;
 use super::parts::write::{PublishedShard, ShardOptions, ShardWriter};
@@ -294,12 +294,11 @@ impl SdsWriter {
         }
         let shards: Vec<PublishedShard> =
             lanes.iter().flat_map(|lane| lane.shards.iter().cloned()).collect();
-        let dataset = publish(&self.root, &shards, &options, &self.shard_options.policy)?;
-        let written = self.written.clone();
-        let done = self.annotate(&dataset, &sets);
+        let beside = |dataset: &SdsDataset| self.annotate(dataset, &sets);
+        publish_with(&self.root, &shards, &options, &self.shard_options.policy, &beside)?;
         // From here on the dataset is there, and nothing is taken back.
         self.lanes.clear();
-        done.map(|()| written)
+        Ok(self.written.clone())
     }
 
     fn annotate(&self, dataset: &SdsDataset, sets: &[&Lane]) -> Result<()> {

@@ -171,6 +171,10 @@ impl Collection for Split {
         &self.format.schema
     }
 
+    fn codec(&self) -> Option<Codec> {
+        Some(self.format.compression.codec(self.format.shard_type))
+    }
+
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         Box::new(Arc::clone(&self.tree).walk(self.pointer.clone(), from))
     }

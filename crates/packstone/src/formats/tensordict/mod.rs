@@ -87,7 +87,7 @@ impl Format for TensorDict {
 
     fn open(&self, root: Arc<dyn Root>, limits: &Limits) -> Result<Arc<dyn Dataset>> {
         let options = TreeOptions::default().with_limits(*limits);
-        Ok(Arc::new(reader::TensorDictDataset::open(root, &options)?))
+        Ok(Arc::new(reader::TensorDictDataset::open_sketched(root, &options)?))
     }
 
     fn holds(&self, _plan: &Plan, options: &Object) -> Result<Holds> {

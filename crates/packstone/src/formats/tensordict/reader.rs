@@ -22,12 +22,12 @@ use super::options::{SaveOptions, TreeOptions};
 use super::parts::archive::ArchiveStore;
 use super::parts::extension::Extension;
 use super::parts::field::{FieldReader, Rows};
-use super::parts::flat::flatten;
 use super::parts::folder::FolderStore;
 use super::parts::leaves::{Entry, leaves};
 use super::parts::line::line;
 use super::parts::node::{Fault, Node};
 use super::parts::outline::outline;
+use super::parts::readers::{Readers, readers};
 use super::parts::store::Store;
 use super::parts::transfer;
 use super::parts::tree::Tree;
@@ -105,7 +105,7 @@ pub struct TensorDictDataset {
     schema: Arc<Schema>,
     /// The first collection, which the schema is of.
     first: Option<Arc<Rowwise>>,
-    limits: Limits,
+    options: TreeOptions,
 }
 
 impl TensorDictDataset {
@@ -114,9 +114,25 @@ impl TensorDictDataset {
     /// # Errors
     /// Those of [`open_store`] and [`Tree::load`]; the fault of the first node that cannot be read.
     pub fn open(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
+        Self::open_by(Tree::load, root, options)
+    }
+
+    /// The same without a look at each leaf, see [`Tree::sketch`].
+    ///
+    /// # Errors
+    /// As for [`TensorDictDataset::open`].
+    pub fn open_sketched(root: Arc<dyn Root>, options: &TreeOptions) -> Result<Self> {
+        Self::open_by(Tree::sketch, root, options)
+    }
+
+    fn open_by(
+        load: impl Fn(Arc<dyn Store>, &TreeOptions) -> Result<Tree>,
+        root: Arc<dyn Root>,
+        options: &TreeOptions,
+    ) -> Result<Self> {
         let file = shown_by(root.as_ref());
         let store = open_store(root, &options.limits)?.store();
-        let tree = Tree::load(Arc::clone(&store), options)?;
+        let tree = load(Arc::clone(&store), options)?;
         Self::over(file, store, tree, options)
     }
 
@@ -142,10 +158,10 @@ impl TensorDictDataset {
             Some(named) => named.into_iter().map(|(name, key)| (name, Some(key))).collect(),
             None => vec![(DATA.to_owned(), None)],
         };
-        let (tree, limits) = (Arc::new(tree), options.limits);
+        let (tree, options) = (Arc::new(tree), options.clone());
         let schema = Arc::new(Schema::new(declared.clone().unwrap_or_default()));
         let first = None;
-        let mut dataset = Self { info, file, store, tree, names, declared, schema, first, limits };
+        let mut dataset = Self { info, file, store, tree, names, declared, schema, first, options };
         if let Some((name, _)) = dataset.names.first() {
             let first = Arc::new(dataset.open_collection(name)?);
             dataset.schema = Arc::clone(first.schema());
@@ -162,6 +178,14 @@ impl TensorDictDataset {
     /// The tree itself.
     pub fn tree(&self) -> &Arc<Tree> {
         &self.tree
+    }
+
+    /// The tree, its leaves held against the lengths of their files.
+    fn measured(&self) -> Result<Arc<Tree>> {
+        match self.tree.measured {
+            true => Ok(Arc::clone(&self.tree)),
+            false => Ok(Arc::new(Tree::load(Arc::clone(&self.store), &self.options)?)),
+        }
     }
 
     fn open_collection(&self, name: &str) -> Result<Rowwise> {
@@ -181,7 +205,7 @@ impl TensorDictDataset {
             );
             Error::new(Kind::NotFound, codes::UNKNOWN_COLLECTION, Place::file(META), message)
         })?;
-        Rowwise::new(name, &self.file, node, declared, self.limits)
+        Rowwise::new(name, &self.file, node, declared, self.options.limits)
     }
 
     fn get(&self, key: &str) -> Option<&Node> {
@@ -234,11 +258,11 @@ impl Dataset for TensorDictDataset {
     }
 
     fn outline(&self) -> Result<Option<Outline>> {
-        Ok(Some(outline("", &self.tree.root)))
+        Ok(Some(outline("", &self.measured()?.root)))
     }
 
     fn leaves(&self) -> Option<Leaves<'_>> {
-        let limits = self.limits;
+        let limits = self.options.limits;
         Some(Box::new(self.entries().into_iter().map(move |entry| line(&entry, &limits))))
     }
 
@@ -258,7 +282,8 @@ impl Rewrite for TensorDictDataset {
         progress: Option<&Arc<dyn Progress>>,
     ) -> Result<Written> {
         let options = SaveOptions::default().with(options)?;
-        let saved = transfer::copy(&self.store, &self.tree, target, &options, progress)?;
+        let tree = self.measured()?;
+        let saved = transfer::copy(&self.store, &tree, target, &options, progress)?;
         let lens = self.names.iter().map(|(name, _)| Ok(self.open_collection(name)?.len));
         let lens = lens.collect::<Result<Vec<u64>>>()?;
         let samples = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));
@@ -285,18 +310,13 @@ impl Rowwise {
         declared: Option<&[Field]>,
         limits: Limits,
     ) -> Result<Self> {
-        let batch = node.batch_size();
-        let seen = flatten(node).into_iter();
-        let fields: Vec<FieldReader> =
-            seen.map(|(path, seen)| FieldReader::new(path, seen, batch, &limits)).collect();
-        let fields = match declared {
-            Some(declared) => as_declared(fields, declared),
-            None => fields,
+        let found = readers(node, &limits)?;
+        let (schema, fields) = match declared {
+            Some(declared) => as_declared(found, declared),
+            None => found,
         };
-        let schema =
-            Schema::new(fields.iter().map(|reader| reader.field.clone()).collect::<Vec<Field>>());
         let row = fields.iter().fold(0u64, |n, reader| n.saturating_add(reader.row_bytes()));
-        let len = batch.first().copied().unwrap_or(1);
+        let len = node.batch_size().first().copied().unwrap_or(1);
         // Nothing on the disk stands behind rows without bytes: a number alone must not keep anybody busy.
         let stored = fields.iter().any(|reader| reader.stored_row_bytes() > 0);
         let most = limits.entries.min(BARE_ROWS);
@@ -312,7 +332,8 @@ impl Rowwise {
         }
         let per_shard = (SHARD_BYTES / row.max(1)).clamp(1, SHARD_ROWS);
         let (name, file) = (name.to_owned(), file.clone());
-        Ok(Self { name, file, len, per_shard, schema: Arc::new(schema), fields })
+        let schema = Arc::new(Schema::new(schema));
+        Ok(Self { name, file, len, per_shard, schema, fields })
     }
 
     /// A run of no rows yet.
@@ -333,22 +354,28 @@ impl Rowwise {
             Some(fields) => Arc::new(self.schema.project(fields)),
             None => Arc::clone(&self.schema),
         };
-        let columns = positions.iter().filter_map(|position| self.fields.get(*position));
-        let columns = columns.map(|field| field.read(rows, &context.limits, context.verify));
+        let column = |position: &usize| {
+            let (field, reader) =
+                self.schema.fields.get(*position).zip(self.fields.get(*position))?;
+            Some(reader.read(field, rows, &context.limits, context.verify))
+        };
+        let columns = positions.iter().filter_map(column);
         Batch::new(schema, rows.len(), columns.collect::<Result<_>>()?)
     }
 }
 
 /// The fields as packstone's writer declared them, where the tree still is what it wrote; else as they are.
-fn as_declared(mut found: Vec<FieldReader>, declared: &[Field]) -> Vec<FieldReader> {
-    let fits = |field: &Field| found.iter().any(|reader| reader.fits(field));
+fn as_declared((fields, readers): Readers, declared: &[Field]) -> Readers {
+    let mut found: Vec<(Field, FieldReader)> = fields.into_iter().zip(readers).collect();
+    let is_of = |field: &Field, (own, reader): &(Field, FieldReader)| reader.fits(own, field);
+    let fits = |field: &Field| found.iter().any(|found| is_of(field, found));
     if found.len() != declared.len() || !declared.iter().all(fits) {
-        return found;
+        return found.into_iter().unzip();
     }
-    let place = |reader: &FieldReader| declared.iter().position(|field| reader.fits(field));
-    found.sort_by_key(place);
-    found.iter_mut().zip(declared).for_each(|(reader, field)| reader.declare(field));
-    found
+    found.sort_by_key(|found| declared.iter().position(|field| is_of(field, found)));
+    let mut readers: Vec<FieldReader> = found.into_iter().map(|(_, reader)| reader).collect();
+    readers.iter_mut().zip(declared).for_each(|(reader, field)| reader.declare(field));
+    (declared.to_vec(), readers)
 }
 
 impl Collection for Rowwise {

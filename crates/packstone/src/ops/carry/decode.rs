@@ -71,6 +71,9 @@ impl Dataset for Reopened {
 
     fn collections(&self) -> Vec<String> {
         let source = |stored: String| {
+            if self.dataset.is_beside(&stored) {
+                return stored;
+            }
             let renamed = self.carry.renamed.iter().find(|(_, target)| *target == stored);
             renamed.map_or(stored, |(source, _)| source.clone())
         };
@@ -78,7 +81,14 @@ impl Dataset for Reopened {
         stored.chain(self.carry.empty.iter().cloned()).collect()
     }
 
+    fn is_beside(&self, collection: &str) -> bool {
+        !self.carry.leaves_out(collection) && self.dataset.is_beside(self.carry.name(collection))
+    }
+
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>> {
+        if self.is_beside(name) {
+            return self.dataset.collection(self.carry.name(name));
+        }
         let schema = Arc::clone(&self.schema);
         if self.carry.leaves_out(name) {
             return Ok(Arc::new(Empty { name: name.to_owned(), schema }));

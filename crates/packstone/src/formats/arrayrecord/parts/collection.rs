@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use packstone_container::codec::Codec;
 use packstone_io::{Buf, BufferPool, Kind};
 
 use super::super::codes;
@@ -120,6 +121,22 @@ impl Collection for Records {
 
     fn has_metadata(&self) -> Result<bool> {
         Ok(false)
+    }
+
+    fn codec(&self) -> Option<Codec> {
+        let codec = |file: &Arc<File>| {
+            let text = file.compression()?;
+            match text.split(':').next()? {
+                "uncompressed" => Some(Codec::None),
+                "brotli" => Some(Codec::Brotli),
+                "zstd" => Some(Codec::Zstd),
+                "snappy" => Some(Codec::Snappy),
+                _ => None,
+            }
+        };
+        let mut each = self.files.iter().map(|(file, _)| codec(file));
+        let first = each.next()??;
+        each.all(|codec| codec == Some(first)).then_some(first)
     }
 
     fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {

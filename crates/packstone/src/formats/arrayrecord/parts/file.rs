@@ -192,7 +192,7 @@ impl File {
     }
 
     /// The codec that the options name, with its level.
-    fn compression(&self) -> Option<String> {
+    pub fn compression(&self) -> Option<String> {
         let options: WriterOptions = self.reader.writer_options()?.parse().ok()?;
         let stored = options.stored();
         let codecs = ["uncompressed", "brotli", "zstd", "snappy"];

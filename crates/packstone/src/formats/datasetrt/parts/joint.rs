@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use packstone_container::codec::Codec;
 use packstone_container::json::Object;
 use packstone_io::Kind;
 
 use super::super::codes;
+use super::super::document::Algo;
 use super::super::layout::MANIFEST;
 use super::super::options::WriterOptions;
 use super::super::schema::describe;
@@ -284,6 +286,16 @@ impl Collection for Joint {
             Ok(peer::Run { cache, samples: 0..cache.samples(), first: *first })
         });
         unreadable(&self.0.name, runs, &WriterOptions::of_copies().with(options)?)
+    }
+
+    fn codec(&self) -> Option<Codec> {
+        let shards = |cache: &Arc<Cache>| cache.manifest.contents().shards.clone();
+        let mut each = self.0.caches.iter().flat_map(shards).map(|shard| shard.algo);
+        let first = each.next()?;
+        each.all(|algo| algo == first).then_some(match first {
+            Algo::None => Codec::None,
+            Algo::Lz4 => Codec::Lz4Frame,
+        })
     }
 
     fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {

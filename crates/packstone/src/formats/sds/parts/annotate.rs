@@ -153,6 +153,36 @@ impl<'d> Ids<'d> {
     }
 }
 
+/// Checks all that [`publish_annotations`] checks while it writes, so that what it would refuse leaves nothing behind.
+///
+/// # Errors
+/// `annotation_mismatch`, `coverage`; those of encoding, with the record.
+pub fn check_annotations(
+    dataset: &SdsDataset,
+    annotations: impl IntoIterator<Item = Result<Annotation>>,
+) -> Result<()> {
+    let mut ids = Ids::from(dataset, 0);
+    let mut count = 0u64;
+    for annotation in annotations {
+        let annotation = annotation?;
+        ids.check(count, &annotation)?;
+        annotation.encode(&dataset.store().policy.records).map_err(|error| {
+            let place = error.place().clone().record(count);
+            Error::new(error.kind(), error.code(), place, error.message())
+        })?;
+        count = count.saturating_add(1);
+    }
+    check_coverage(dataset, count)
+}
+
+fn check_coverage(dataset: &SdsDataset, count: u64) -> Result<()> {
+    if count == dataset.len() {
+        return Ok(());
+    }
+    let expected = format!("{} annotations, one a record", dataset.len());
+    Err(refused(codes::COVERAGE, &expected, count))
+}
+
 /// Publishes an annotation for each record of `dataset`, in their order, as the set `name`.
 ///
 /// Run again with the same annotations it succeeds; nothing is visible before it returns.
@@ -204,10 +234,7 @@ pub fn publish_annotations(
         }
     }
     shards.extend(open.take().map(|object| close(object, first)).transpose()?);
-    if ordinal != dataset.len() {
-        let expected = format!("{} annotations, one a record", dataset.len());
-        return Err(refused(codes::COVERAGE, &expected, ordinal));
-    }
+    check_coverage(dataset, ordinal)?;
     let set = SetRoot { shards, ..set };
     options.retry.run(|| publish_set(root, &set, policy, options))
 }

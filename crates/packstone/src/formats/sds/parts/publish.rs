@@ -125,10 +125,27 @@ pub fn publish(
     options: &PublishOptions,
     policy: &Policy,
 ) -> Result<SdsDataset> {
+    publish_with(root, shards, options, policy, &|_| Ok(()))
+}
+
+/// What else belongs to a dataset and is published before its root, when all that it builds on is there. It may run again.
+pub(in super::super) type Beside<'a> = &'a dyn Fn(&SdsDataset) -> Result<()>;
+
+/// As [`publish`], with what is published beside the records.
+///
+/// # Errors
+/// As for [`publish`]; those of `beside`.
+pub(in super::super) fn publish_with(
+    root: &Arc<dyn RootMut>,
+    shards: &[PublishedShard],
+    options: &PublishOptions,
+    policy: &Policy,
+    beside: Beside<'_>,
+) -> Result<SdsDataset> {
     options.check(policy)?;
     let shards = winners(shards);
     check_work(&shards, options)?;
-    options.retry.run(|| publish_once(root, &shards, options, policy))
+    options.retry.run(|| publish_once(root, &shards, options, policy, beside))
 }
 
 fn publish_once(
@@ -136,6 +153,7 @@ fn publish_once(
     shards: &[&PublishedShard],
     options: &PublishOptions,
     policy: &Policy,
+    beside: Beside<'_>,
 ) -> Result<SdsDataset> {
     for shard in shards {
         for object in [&shard.data, &shard.metadata] {
@@ -155,7 +173,7 @@ fn publish_once(
         }
     });
     let entries: Vec<ShardEntry> = entries.collect();
-    publish_entries(root, &entries, options, policy, &OpenOptions::default())
+    publish_entries(root, &entries, options, policy, &OpenOptions::default(), beside)
 }
 
 fn check_work(shards: &[&PublishedShard], options: &PublishOptions) -> Result<()> {
@@ -205,16 +223,17 @@ fn check_object(
     Ok(())
 }
 
-/// Publishes pages of these entries, a snapshot and the root, and opens the result with `open`.
+/// Publishes pages of these entries, a snapshot, what is `beside`, and last the root, and opens the result with `open`.
 ///
 /// # Errors
-/// As for [`publish`].
+/// As for [`publish_with`].
 pub(super) fn publish_entries(
     root: &Arc<dyn RootMut>,
     entries: &[ShardEntry],
     options: &PublishOptions,
     policy: &Policy,
     open: &OpenOptions,
+    beside: Beside<'_>,
 ) -> Result<SdsDataset> {
     let per_page = usize::try_from(options.shards_per_page).unwrap_or(usize::MAX).max(1);
     // All of it is spelled once before anything is written, so that a publication that cannot end never begins.
@@ -271,10 +290,12 @@ pub(super) fn publish_entries(
         ObjectPath::Absolute(_) => None,
     });
     persist_folders(root.as_ref(), own.chain([&path]))?;
+    let readable: Arc<dyn Root> = Arc::clone(root) as _;
+    let open = OpenOptions { policy: policy.clone(), ..open.clone() };
+    beside(&SdsDataset::unmarked(Arc::clone(&readable), &document, &open)?)?;
     create_document(root.as_ref(), &marker, document.as_bytes())?;
     persist_folders(root.as_ref(), [&marker].into_iter())?;
-    let readable: Arc<dyn Root> = Arc::clone(root) as _;
-    SdsDataset::open_with(readable, &OpenOptions { policy: policy.clone(), ..open.clone() })
+    SdsDataset::open_with(readable, &open)
 }
 
 /// A page of these entries, and the bytes of their objects.

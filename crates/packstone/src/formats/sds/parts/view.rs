@@ -20,7 +20,7 @@ use super::carrier::Annotation;
 use super::manifest::ShardEntry;
 use super::notes::Notes;
 use super::payload::{Encoded, decode};
-use super::publish::{PublishOptions, publish, publish_entries};
+use super::publish::{PublishOptions, publish_entries, publish_with};
 use super::record::Row;
 use super::reference::{ObjectPath, ObjectReference};
 use super::store::same_document;
@@ -131,8 +131,8 @@ pub fn matching(source: &SdsDataset, records: Range<u64>, condition: &Expr) -> R
 /// Annotation sets of the source go with them, each annotation under its new ordinal.
 ///
 /// # Errors
-/// `view_invalid` where references would lead elsewhere; `index_out_of_range`; those of [`publish`] and
-/// [`publish_annotations`].
+/// `view_invalid` where references would lead elsewhere; `index_out_of_range`; those of
+/// [`publish`](super::publish::publish) and [`publish_annotations`].
 pub fn publish_view(
     root: &Arc<dyn RootMut>,
     source: &SdsDataset,
@@ -160,10 +160,8 @@ pub fn publish_view(
             record_indices: Some(entry.index(offset).into_iter().collect()),
         });
     }
-    let view = options.retry.run(|| publish_entries(root, &entries, &options, policy, &open))?;
-    copy_annotations(root, source, &view, ordinals)?;
-    let readable: Arc<dyn Root> = Arc::clone(root) as _;
-    SdsDataset::open_with(readable, &open)
+    let beside = |view: &SdsDataset| copy_annotations(root, source, view, ordinals);
+    options.retry.run(|| publish_entries(root, &entries, &options, policy, &open, &beside))
 }
 
 /// Publishes the records of `source` with these ordinals, in this order, as a dataset that needs no other.
@@ -194,11 +192,8 @@ pub fn materialize(
         }
         shards.push(writer.finish()?);
     }
-    let copy = publish(root, &shards, options, &store.policy)?;
-    copy_annotations(root, source, &copy, ordinals)?;
-    let readable: Arc<dyn Root> = Arc::clone(root) as _;
-    let open = OpenOptions { policy: store.policy.clone(), ..OpenOptions::default() };
-    SdsDataset::open_with(readable, &open)
+    let beside = |copy: &SdsDataset| copy_annotations(root, source, copy, ordinals);
+    publish_with(root, &shards, options, &store.policy, &beside)
 }
 
 /// A record and its row as they are stored.

@@ -24,7 +24,9 @@ use packstone_io::{AlignedBuf, Buf, Kind};
 use super::super::codes;
 use super::super::layout::{LEAF, META};
 use super::node::Source;
-use super::store::{Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, join};
+use super::store::{
+    Elements, Folder, Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, fits, join,
+};
 use crate::error::{Error, Place, Result};
 use crate::model::{Finding, Severity};
 
@@ -34,7 +36,7 @@ const STREAM_FROM: u64 = 1 << 20;
 /// An archive with a tree in it.
 pub struct ArchiveStore {
     shared: Arc<Shared>,
-    folders: HashMap<String, Vec<Item>>,
+    folders: HashMap<Box<str>, Arc<Inside>>,
     notes: Vec<Finding>,
 }
 
@@ -81,26 +83,34 @@ impl ArchiveStore {
                 "expected each name once, found it again; the original library reads the last one";
             found.note(Severity::Error, codes::DUPLICATE_ENTRY, name, message);
         }
-        found.collisions();
+        found.settle();
         let Found { folders, notes, .. } = found;
-        let store = |folders| {
-            // Decoded leaves are kept as long as all that one reader may decode fits.
-            let size = ShelfSize { maps: 1, bytes: limits.decoded_bytes };
-            let shared =
-                Shared { bytes, directory, doubled, shelf: Shelf::new(size), limits: *limits };
-            Self { shared: Arc::new(shared), folders, notes }
-        };
         let has_meta =
             |items: &Vec<Item>| items.iter().any(|i| i.name == META && i.kind == ItemKind::File);
-        if folders.get("").is_some_and(has_meta) {
-            return Ok(store(folders));
+        let with_meta = folders.iter().filter(|(_, items)| has_meta(items)).map(|(path, _)| *path);
+        match with_meta.min() {
+            Some("") => {}
+            inside => {
+                let found = match inside {
+                    Some(path) => format!("one in {path:?}: pack that folder"),
+                    None => "none".to_owned(),
+                };
+                let message = format!("expected {META} at the top of the archive, found {found}");
+                let place = Place::file(label);
+                return Err(Error::new(Kind::Invalid, codes::NOT_AN_ARCHIVE, place, message));
+            }
         }
-        let inside =
-            folders.iter().filter(|(_, items)| has_meta(items)).map(|(name, _)| name).min();
-        let found = inside
-            .map_or_else(|| "none".to_owned(), |name| format!("one in {name:?}: pack that folder"));
-        let message = format!("expected {META} at the top of the archive, found {found}");
-        Err(Error::new(Kind::Invalid, codes::NOT_AN_ARCHIVE, Place::file(label), message))
+        let folders: Vec<(Box<str>, Vec<Item>)> =
+            folders.into_iter().map(|(path, items)| (path.into(), items)).collect();
+        // Decoded leaves are kept as long as all that one reader may decode fits.
+        let shelf = Shelf::new(ShelfSize { maps: 1, bytes: limits.decoded_bytes });
+        let shared = Arc::new(Shared { bytes, directory, doubled, shelf, limits: *limits });
+        let inside = |(path, items): (Box<str>, _)| {
+            let folder = Inside { shared: Arc::clone(&shared), path: path.clone(), items };
+            (path, Arc::new(folder))
+        };
+        let folders = folders.into_iter().map(inside).collect();
+        Ok(Self { shared, folders, notes })
     }
 
     /// What is unusual or wrong about names.
@@ -130,20 +140,28 @@ impl ArchiveStore {
 
 /// The files and folders of an archive by their names.
 #[derive(Default)]
-struct Found {
-    folders: HashMap<String, Vec<Item>>,
-    /// Folders that stand in the one above them.
-    known: HashSet<String>,
+struct Found<'a> {
+    /// Paths of folders, and what is in them.
+    folders: Vec<(&'a str, Vec<Item>)>,
+    /// Where each folder is among them.
+    places: HashMap<&'a str, usize>,
+    /// Where the last one is that was asked for: entries mostly come folder by folder.
+    last: usize,
     notes: Vec<Finding>,
     depth: usize,
 }
 
-impl Found {
+/// The path of the folder that holds what is at `path`, and the name there.
+fn parted(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+impl<'a> Found<'a> {
     fn note(&mut self, severity: Severity, code: &'static str, name: &str, message: &str) {
         self.notes.push(Finding::new(severity, code, Place::file(name), message));
     }
 
-    fn add(&mut self, number: usize, record: &Record) {
+    fn add(&mut self, number: usize, record: &'a Record) {
         let name = record.unflagged_name().unwrap_or(record.name());
         if record.unflagged_name().is_some() {
             let message = "expected the flag of a UTF-8 name, found none; the original library does not find this entry";
@@ -155,7 +173,7 @@ impl Found {
             self.note(Severity::Error, codes::PATH_ESCAPE, name, message);
             return;
         }
-        if path.split('/').count() > self.depth.saturating_add(1) {
+        if path.bytes().filter(|byte| *byte == b'/').count() > self.depth {
             let message = format!(
                 "expected at most {} folders inside one another, found more; not read",
                 self.depth
@@ -164,35 +182,56 @@ impl Found {
             self.note(Severity::Error, codes::TOO_DEEP, &name, &message);
             return;
         }
-        let (folder, last) = path.rsplit_once('/').unwrap_or(("", path));
         if record.is_dir() {
             self.folder(path);
             return;
         }
-        self.folder(folder);
-        let item = Item { name: last.to_owned(), kind: ItemKind::File, len: record.len(), number };
-        self.folders.entry(folder.to_owned()).or_default().push(item);
+        let (folder, name) = parted(path);
+        let at = self.folder(folder);
+        self.put(
+            at,
+            Item { name: name.to_owned(), kind: ItemKind::File, len: Some(record.len()), number },
+        );
     }
 
-    /// Makes a folder and all that hold it.
-    fn folder(&mut self, path: &str) {
-        let mut path = path;
-        while !path.is_empty() && self.known.insert(path.to_owned()) {
-            let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let item = Item { name: name.to_owned(), kind: ItemKind::Folder, len: 0, number: 0 };
-            self.folders.entry(above.to_owned()).or_default().push(item);
-            path = above;
+    fn put(&mut self, at: usize, item: Item) {
+        if let Some((_, items)) = self.folders.get_mut(at) {
+            items.push(item);
         }
     }
 
-    /// Notes names that are files and folders at once: only one of them can be seen.
-    fn collisions(&mut self) {
-        let both = self.known.iter().filter(|path| {
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let items = self.folders.get(folder).map(Vec::as_slice).unwrap_or_default();
-            items.iter().filter(|item| item.name == name).count() > 1
-        });
-        let mut both: Vec<String> = both.cloned().collect();
+    /// Where a folder is; one that is new is made with all that hold it.
+    fn folder(&mut self, path: &'a str) -> usize {
+        if self.folders.get(self.last).is_some_and(|(last, _)| *last == path) {
+            return self.last;
+        }
+        if let Some(at) = self.places.get(path) {
+            self.last = *at;
+            return *at;
+        }
+        if !path.is_empty() {
+            let (above, name) = parted(path);
+            let at = self.folder(above);
+            self.put(
+                at,
+                Item { name: name.to_owned(), kind: ItemKind::Folder, len: None, number: 0 },
+            );
+        }
+        self.last = self.folders.len();
+        self.folders.push((path, Vec::new()));
+        self.places.insert(path, self.last);
+        self.last
+    }
+
+    /// Sorts all folders, and notes names that are files and folders at once: only one of them can be seen.
+    fn settle(&mut self) {
+        let mut both = Vec::new();
+        for (folder, items) in &mut self.folders {
+            items.sort_by(|a, b| a.name.cmp(&b.name));
+            let same = items.chunk_by(|a, b| a.name == b.name).filter(|same| same.len() > 1);
+            let folders = same.filter_map(|same| same.iter().find(|i| i.kind == ItemKind::Folder));
+            both.extend(folders.map(|item| join(folder, &item.name)));
+        }
         both.sort_unstable();
         for path in both {
             let message = "expected a file or a folder of this name, found both";
@@ -203,10 +242,10 @@ impl Found {
 
 /// True for a name that a careless program would take somewhere else. A key `x:y` of older releases is none.
 fn escapes(path: &str) -> bool {
-    let drive =
-        |part: &str| matches!(part.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic());
-    path.contains(['\\', '\0'])
-        || path.split('/').any(|part| matches!(part, "" | "." | "..") || drive(part))
+    let drive = |part: &[u8]| matches!(part, [letter, b':'] if letter.is_ascii_alphabetic());
+    let leads = |part: &[u8]| matches!(part, b"" | b"." | b"..") || drive(part);
+    path.bytes().any(|byte| matches!(byte, b'\\' | 0))
+        || path.as_bytes().split(|byte| *byte == b'/').any(leads)
 }
 
 /// A file of `consolidate()` ends with a JSON document and the length of that.
@@ -297,22 +336,13 @@ impl Shared {
 }
 
 impl Store for ArchiveStore {
-    fn list(&self, folder: &str) -> Result<Vec<Item>> {
-        Ok(self.folders.get(folder).cloned().unwrap_or_default())
-    }
-
-    fn read(&self, _folder: &str, item: &Item) -> Result<Buf> {
-        self.shared.decode(&self.shared.entry(item.number)?, item.number)
-    }
-
-    fn file(&self, folder: &Arc<str>, item: &Item, align: usize) -> Arc<dyn Source> {
-        Arc::new(ArchiveFile {
-            shared: Arc::clone(&self.shared),
-            path: join(folder, &item.name).into(),
-            number: item.number,
-            len: item.len,
-            align: if align.is_power_of_two() { align } else { 1 },
-            slot: Arc::default(),
+    fn folder(&self, path: &str) -> Result<Arc<dyn Folder>> {
+        Ok(match self.folders.get(path) {
+            Some(folder) => Arc::clone(folder) as Arc<dyn Folder>,
+            None => {
+                let (shared, items) = (Arc::clone(&self.shared), Vec::new());
+                Arc::new(Inside { shared, path: path.into(), items })
+            }
         })
     }
 
@@ -321,31 +351,64 @@ impl Store for ArchiveStore {
     }
 }
 
-struct ArchiveFile {
+/// A folder inside of an archive.
+struct Inside {
     shared: Arc<Shared>,
     path: Box<str>,
+    items: Vec<Item>,
+}
+
+impl Folder for Inside {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    fn document(&self, item: &Item, most: u64) -> Result<Buf> {
+        fits(item.len.unwrap_or(0), most, &self.path, item)?;
+        self.shared.decode(&self.shared.entry(item.number)?, item.number)
+    }
+
+    fn file(self: Arc<Self>, at: usize, Elements { align, .. }: Elements) -> Arc<dyn Source> {
+        let item = self.items.get(at).map(|item| (item.number, item.len.unwrap_or(0)));
+        let (number, len) = item.unwrap_or((usize::MAX, 0));
+        let align = if align.is_power_of_two() { align } else { 1 };
+        Arc::new(ArchiveFile { folder: self, at, number, len, align, slot: Slot::default() })
+    }
+}
+
+struct ArchiveFile {
+    folder: Arc<Inside>,
+    at: usize,
     number: usize,
     len: u64,
     align: usize,
-    slot: Arc<Slot>,
+    slot: Slot,
 }
 
 impl std::fmt::Debug for ArchiveFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} bytes)", self.path, self.len)
+        write!(f, "{} ({} bytes)", self.path(), self.len)
     }
 }
 
 impl ArchiveFile {
+    fn name(&self) -> &str {
+        self.folder.items.get(self.at).map(|item| item.name.as_str()).unwrap_or_default()
+    }
+
     /// Leaves that are stored as they are have checksums that nobody looks at while reading.
     fn is_plain(&self, entry: &Entry) -> bool {
-        entry.method() == Method::Stored && self.path.ends_with(LEAF)
+        entry.method() == Method::Stored && self.name().ends_with(LEAF)
     }
 }
 
 impl Source for ArchiveFile {
     fn path(&self) -> String {
-        self.path.to_string()
+        join(&self.folder.path, self.name())
     }
 
     fn len(&self) -> u64 {
@@ -357,16 +420,16 @@ impl Source for ArchiveFile {
     }
 
     fn locate(&self) -> Result<()> {
-        self.shared.entry(self.number).map(drop)
+        self.folder.shared.entry(self.number).map(drop)
     }
 
     fn is_aligned(&self) -> bool {
-        let Ok(entry) = self.shared.entry(self.number) else { return true };
+        let Ok(entry) = self.folder.shared.entry(self.number) else { return true };
         !self.is_plain(&entry) || entry.range().start.is_multiple_of(self.align as u64)
     }
 
     fn open(&self) -> Result<Buf> {
-        let (shared, number) = (&self.shared, self.number);
+        let (shared, number) = (&self.folder.shared, self.number);
         let entry = shared.entry(number)?;
         if self.is_plain(&entry) {
             let view = entry.view(&shared.bytes).map_err(|e| shared.fault(e, number))?;
@@ -386,26 +449,28 @@ impl Source for ArchiveFile {
 
     fn packed(&self) -> Option<u32> {
         let many = self.len >= STREAM_FROM && self.slot.get().is_none();
-        let entry = self.shared.entry(self.number).ok().filter(|_| many)?;
+        let entry = self.folder.shared.entry(self.number).ok().filter(|_| many)?;
         (entry.method() != Method::Stored).then(|| entry.crc32())
     }
 
     fn stream(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let entry = self.shared.entry(self.number)?;
+        let entry = self.folder.shared.entry(self.number)?;
         match self.slot.get() {
             Some(bytes) => sink(&bytes),
             None if entry.method() != Method::Stored => {
-                self.shared.stream(&entry, self.number, sink)
+                self.folder.shared.stream(&entry, self.number, sink)
             }
             None => sink(&self.open()?),
         }
     }
 
     fn verify(&self) -> Result<()> {
-        let entry = self.shared.entry(self.number)?;
+        let entry = self.folder.shared.entry(self.number)?;
         if !self.is_plain(&entry) {
             return Ok(());
         }
-        entry.check_crc(&self.shared.bytes).map_err(|e| self.shared.fault(e, self.number))
+        entry
+            .check_crc(&self.folder.shared.bytes)
+            .map_err(|e| self.folder.shared.fault(e, self.number))
     }
 }

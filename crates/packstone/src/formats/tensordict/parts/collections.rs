@@ -17,7 +17,7 @@ use super::node::{
 use super::pick::Pick;
 use super::pickles;
 use super::stack;
-use super::store::{ItemKind, join};
+use super::store::{Elements, ItemKind, join};
 use super::tree::{Loader, Raw};
 use super::view::ViewOp;
 use crate::error::{Place, Result};
@@ -30,10 +30,13 @@ impl Loader<'_> {
     /// A file beside a document.
     fn beside(&self, listing: &mut Listing, name: &str) -> Result<Option<Arc<dyn Source>>, Fault> {
         let folder = Arc::clone(&listing.folder);
-        let Some(item) = listing.take(name) else { return Ok(None) };
-        match item.kind {
-            ItemKind::File => Ok(Some(self.store.file(&folder, item, 1))),
-            ItemKind::Link => Err(self.link(&folder, name, Place::file(join(&folder, name)))),
+        let Some(taken) = listing.take(name) else { return Ok(None) };
+        match taken.item.kind {
+            ItemKind::File => Ok(Some(taken.file(Elements::NONE))),
+            ItemKind::Link => {
+                let folder = folder.path();
+                Err(self.link(folder, name, Place::file(join(folder, name))))
+            }
             ItemKind::Folder => Ok(None),
         }
     }
@@ -112,9 +115,9 @@ impl Loader<'_> {
 
     /// A node in a folder that is no key of its own.
     fn hidden(&mut self, listing: &mut Listing, name: &str, parent: &[u64]) -> Node {
-        let kind = listing.take(name).map(|item| item.kind);
-        match self.enterable(&listing.folder, name, kind) {
-            Ok(()) => self.node(&join(&listing.folder, name), parent),
+        let kind = listing.take(name).map(|taken| taken.item.kind);
+        match self.enterable(listing.folder.path(), name, kind) {
+            Ok(()) => self.node(&join(listing.folder.path(), name), parent),
             Err(fault) => Node::Broken(fault),
         }
     }
@@ -124,7 +127,7 @@ impl Loader<'_> {
         let stack_dim = raw.document.get("stack_dim").and_then(Value::as_u64).unwrap_or(0);
         let missing = |name: &str| {
             let message = format!("expected the file {name} with the values, found none");
-            let place = Place::file(join(&raw.listing.folder, META)).json("$.data");
+            let place = Place::file(join(raw.listing.folder.path(), META)).json("$.data");
             StackValues::Faulty(Fault::new(Kind::NotFound, codes::MISSING_VALUE, place, message))
         };
         let (values, batch_size) = match raw.document.get("data") {
@@ -170,7 +173,7 @@ impl Loader<'_> {
     fn members(&mut self, listing: &mut Listing) -> Result<Vec<Node>, Fault> {
         let (count, after) = listing.numbered();
         if let Some(after) = after {
-            let place = Place::file(join(&listing.folder, &after)).field(self.keys.join("."));
+            let place = Place::file(join(listing.folder.path(), &after)).field(self.keys.join("."));
             let message =
                 format!("expected members 0, 1, … without a gap, found {after} but no {count}");
             return Err(Fault::new(Kind::Corrupt, codes::LAZY_GAP, place, message));

@@ -29,10 +29,8 @@ use super::values::Values;
 use crate::error::{Error, Place, Result};
 use crate::model::{Column, DType, Field, Key, canonical};
 
-/// A field and where its values come from.
+/// Where the values of a field come from.
 pub struct FieldReader {
-    /// The field.
-    pub field: Field,
     origin: Origin,
     verified: OnceLock<Option<Fault>>,
 }
@@ -97,21 +95,20 @@ impl Rows<'_> {
 }
 
 impl FieldReader {
-    /// The field for what is seen at `path` of a node of this batch size.
-    pub fn new(path: KeyPath, seen: Seen, batch: &[u64], limits: &Limits) -> Self {
-        let key = if path.is_empty() { Key::new("data") } else { Key::nested(path) };
-        let (field, origin) = made(key.clone(), seen, batch, limits).unwrap_or_else(|fault| {
+    /// The field for what is seen at `path` of a node of this batch size, with its reader.
+    pub fn new(path: KeyPath, seen: Seen, batch: &[u64], limits: &Limits) -> (Field, Self) {
+        let key = if path.is_empty() { Key::new("data") } else { Key::from(path) };
+        let (field, origin) = made(&key, seen, batch, limits).unwrap_or_else(|fault| {
             let mut field = Field::at(key, DType::Bytes, []);
             field.metadata.insert("unreadable", fault.error().message());
             (field, Origin::Faulty(fault))
         });
-        Self { field, origin, verified: OnceLock::new() }
+        (field, Self { origin, verified: OnceLock::new() })
     }
 
-    /// Whether the field can be what packstone's writer called it: at the same key, of elements of the same kind, and of
-    /// the same shape where the writer gave one.
-    pub fn fits(&self, declared: &Field) -> bool {
-        let own = &self.field;
+    /// Whether its own field can be what packstone's writer called it: at the same key, of elements of the same kind, and
+    /// of the same shape where the writer gave one.
+    pub fn fits(&self, own: &Field, declared: &Field) -> bool {
         let values = |field: &Field| matches!(field.dtype, DType::Str | DType::Json);
         let same = match (values(own), values(declared)) {
             // Text can be called JSON, and where there is no value at all, either can be called the other.
@@ -134,12 +131,11 @@ impl FieldReader {
         own.key == declared.key && same
     }
 
-    /// Takes dtype and shape of what [fits](Self::fits).
+    /// Gives the values of a field that [fits](Self::fits).
     pub fn declare(&mut self, declared: &Field) {
         if let Origin::Each { text, .. } = &mut self.origin {
             *text = declared.dtype == DType::Str;
         }
-        self.field = declared.clone();
     }
 
     /// Bytes of a row, where all have as many; else a guess.
@@ -166,17 +162,23 @@ impl FieldReader {
         }
     }
 
-    /// The values of some samples.
+    /// The values of some samples, as `field` says.
     ///
     /// # Errors
     /// Those of the leaves, with the field.
-    pub fn read(&self, rows: Rows<'_>, limits: &Limits, verify: bool) -> Result<Column> {
+    pub fn read(
+        &self,
+        field: &Field,
+        rows: Rows<'_>,
+        limits: &Limits,
+        verify: bool,
+    ) -> Result<Column> {
         let placed = |error: Error| {
             let place = error.place().clone();
             if place.field.is_some() {
                 error
             } else {
-                error.with_place(place.field(self.field.key.to_string()))
+                error.with_place(place.field(field.key.to_string()))
             }
         };
         if verify
@@ -185,7 +187,7 @@ impl FieldReader {
             return Err(placed(fault.error()));
         }
         let column = self.column(rows, limits).map_err(placed)?;
-        if !self.field.varying || column.shape(0).is_some() || column.rows() == 0 {
+        if !field.varying || column.shape(0).is_some() || column.rows() == 0 {
             return Ok(column);
         }
         // Declared to vary, and stored as one shape.
@@ -375,11 +377,11 @@ fn each(values: &Values, inner: Option<&[u64]>, text: bool, rows: Rows<'_>) -> R
     Column::ragged(Buf::from(data.into_bytes()), ends).ok_or_else(outside)
 }
 
-fn made(key: Key, seen: Seen, batch: &[u64], limits: &Limits) -> Result<(Field, Origin), Fault> {
-    let named = key.clone();
+fn made(key: &Key, seen: Seen, batch: &[u64], limits: &Limits) -> Result<(Field, Origin), Fault> {
     let fault = |code, message: String| {
-        Fault::new(Kind::Unsupported, code, Place::default().field(named.to_string()), message)
+        Fault::new(Kind::Unsupported, code, Place::default().field(key.to_string()), message)
     };
+    let key = key.clone();
     Ok(match (seen, batch.first()) {
         (Seen::Tensor(tensor), None) => {
             (Field::at(key, tensor.dtype.clone(), tensor.shape.clone()), Origin::Whole(tensor))

@@ -34,32 +34,39 @@ pub enum Seen {
 }
 
 /// A path of keys.
-pub type KeyPath = Vec<String>;
+pub type KeyPath = Arc<[String]>;
 
 /// Everything below a node that is no mapping, in tree order.
 pub fn flatten(node: &Node) -> Vec<(KeyPath, Seen)> {
-    let mut out = Vec::new();
-    walk(node, &mut Vec::new(), &mut out);
-    out
+    let mut found = Vec::new();
+    walk(node, &mut Vec::new(), &mut |path, seen| found.push((path, seen)));
+    found
 }
 
-fn walk(node: &Node, path: &mut KeyPath, out: &mut Vec<(KeyPath, Seen)>) {
+/// The same for some of the entries of a mapping, one after another to `out`.
+pub fn walk_entries<'a>(
+    entries: &'a [(String, Node)],
+    path: &mut Vec<&'a str>,
+    out: &mut impl FnMut(KeyPath, Seen),
+) {
+    for (key, child) in entries {
+        path.push(key);
+        walk(child, path, out);
+        path.pop();
+    }
+}
+
+fn walk<'a>(node: &'a Node, path: &mut Vec<&'a str>, out: &mut impl FnMut(KeyPath, Seen)) {
+    let owned = |path: &[&str]| path.iter().map(|key| (*key).to_owned()).collect();
     let seen = match node {
-        Node::TensorDict(node) => {
-            for (key, child) in &node.entries {
-                path.push(key.clone());
-                walk(child, path, out);
-                path.pop();
-            }
-            return;
-        }
+        Node::TensorDict(node) => return walk_entries(&node.entries, path, out),
         Node::TensorClass(node) => {
             walk(&node.tensordict, path, out);
             for (name, value) in &node.fields {
-                let mut path = path.clone();
-                path.push(name.clone());
+                path.push(name);
                 let (value, files) = (value.clone(), node.files.clone());
-                out.push((path, Seen::Values(Values::Same { value, files })));
+                out(owned(path), Seen::Values(Values::Same { value, files }));
+                path.pop();
             }
             return;
         }
@@ -83,13 +90,14 @@ fn walk(node: &Node, path: &mut KeyPath, out: &mut Vec<(KeyPath, Seen)>) {
         Node::NonTensorStack(node) => non_tensor_stack(node),
         Node::Broken(fault) => Seen::Broken(fault.clone()),
     };
-    out.push((path.clone(), seen));
+    out(owned(path), seen);
 }
 
-fn prefixed(found: Vec<(KeyPath, Seen)>, path: &KeyPath, out: &mut Vec<(KeyPath, Seen)>) {
-    out.extend(
-        found.into_iter().map(|(inner, seen)| (path.iter().cloned().chain(inner).collect(), seen)),
-    );
+fn prefixed(found: Vec<(KeyPath, Seen)>, path: &[&str], out: &mut impl FnMut(KeyPath, Seen)) {
+    for (inner, seen) in found {
+        let outer = path.iter().map(|key| (*key).to_owned());
+        out(outer.chain(inner.iter().cloned()).collect(), seen);
+    }
 }
 
 fn non_tensor_stack(node: &NonTensorStack) -> Seen {
@@ -197,7 +205,7 @@ fn picked(source: &Node, pick: Result<Pick, String>) -> Vec<(KeyPath, Seen)> {
     };
     let pick = match pick {
         Ok(pick) => Arc::new(pick),
-        Err(message) => return vec![(Vec::new(), unsupported(message))],
+        Err(message) => return vec![(KeyPath::default(), unsupported(message))],
     };
     let show = |seen: Seen| match seen {
         Seen::Tensor(tensor) if tensor.shape.starts_with(batch) => {

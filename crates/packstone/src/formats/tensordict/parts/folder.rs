@@ -10,7 +10,9 @@ use packstone_io::{AlignedBuf, Buf, EntryKind, Kind, RelPath, Root};
 
 use super::super::codes;
 use super::node::Source;
-use super::store::{Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, join};
+use super::store::{
+    Elements, Folder, Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, fits, join,
+};
 use crate::error::{Error, Place, Result};
 
 /// Files from this size on come as maps.
@@ -40,6 +42,20 @@ impl FolderStore {
         let (shelf, large) = (Shelf::new(KEPT), AtomicUsize::new(0));
         Self { shared: Arc::new(Shared { root, shelf, large }) }
     }
+
+    fn listed(&self, path: &str, items: impl Iterator<Item = Item>) -> Arc<dyn Folder> {
+        let (shared, items) = (Arc::clone(&self.shared), items.collect());
+        Arc::new(Listed { shared, path: path.into(), items })
+    }
+}
+
+fn item(name: String, kind: EntryKind, len: Option<u64>) -> Item {
+    let kind = match kind {
+        EntryKind::File => ItemKind::File,
+        EntryKind::Folder => ItemKind::Folder,
+        EntryKind::Other => ItemKind::Link,
+    };
+    Item { name, kind, len, number: 0 }
 }
 
 /// A checked path of names that were listed. A name such as `x:y` is a name here and no drive.
@@ -51,38 +67,15 @@ fn checked(path: &str) -> Result<RelPath> {
 }
 
 impl Store for FolderStore {
-    fn list(&self, folder: &str) -> Result<Vec<Item>> {
-        let entries = self.shared.root.list(&checked(folder)?)?;
-        let kind = |kind| match kind {
-            EntryKind::File => ItemKind::File,
-            EntryKind::Folder => ItemKind::Folder,
-            EntryKind::Other => ItemKind::Link,
-        };
-        let item = |e: packstone_io::Entry| Item {
-            name: e.name,
-            kind: kind(e.kind),
-            len: e.len,
-            number: 0,
-        };
-        Ok(entries.into_iter().map(item).collect())
+    fn folder(&self, path: &str) -> Result<Arc<dyn Folder>> {
+        let entries = self.shared.root.list(&checked(path)?)?;
+        let items = entries.into_iter().map(|entry| item(entry.name, entry.kind, Some(entry.len)));
+        Ok(self.listed(path, items))
     }
 
-    fn read(&self, folder: &str, item: &Item) -> Result<Buf> {
-        Ok(self.shared.root.read(&checked(&join(folder, &item.name))?)?)
-    }
-
-    fn file(&self, folder: &Arc<str>, item: &Item, _align: usize) -> Arc<dyn Source> {
-        if item.len >= MAPPED {
-            self.shared.large.fetch_add(1, Ordering::Relaxed);
-        }
-        // Maps and buffers start at multiples of more than any element takes.
-        Arc::new(FolderFile {
-            shared: Arc::clone(&self.shared),
-            folder: Arc::clone(folder),
-            name: item.name.as_str().into(),
-            len: item.len,
-            slot: Arc::default(),
-        })
+    fn names(&self, path: &str) -> Result<Arc<dyn Folder>> {
+        let names = self.shared.root.names(&checked(path)?)?;
+        Ok(self.listed(path, names.into_iter().map(|name| item(name.name, name.kind, None))))
     }
 
     fn is_cycle(&self, folder: &str, name: &str) -> bool {
@@ -102,39 +95,85 @@ impl Store for FolderStore {
     }
 }
 
-struct FolderFile {
+/// A folder as it was listed.
+struct Listed {
     shared: Arc<Shared>,
-    folder: Arc<str>,
-    name: Box<str>,
-    len: u64,
-    slot: Arc<Slot>,
+    path: Box<str>,
+    items: Vec<Item>,
+}
+
+impl Folder for Listed {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    fn document(&self, item: &Item, most: u64) -> Result<Buf> {
+        let file = self.shared.root.open(&checked(&join(&self.path, &item.name))?)?;
+        fits(file.len(), most, &self.path, item)?;
+        Ok(file.read_all()?)
+    }
+
+    /// Maps and buffers start at multiples of more than any element takes.
+    fn file(self: Arc<Self>, at: usize, elements: Elements) -> Arc<dyn Source> {
+        let len = self.items.get(at).and_then(|item| item.len).unwrap_or(elements.bytes);
+        let is_large = len >= MAPPED;
+        if is_large {
+            self.shared.large.fetch_add(1, Ordering::Relaxed);
+        }
+        Arc::new(FolderFile { folder: self, at, is_large, slot: Slot::default() })
+    }
+}
+
+struct FolderFile {
+    folder: Arc<Listed>,
+    at: usize,
+    is_large: bool,
+    slot: Slot,
+}
+
+impl FolderFile {
+    /// Its length as it was listed.
+    fn listed(&self) -> Option<u64> {
+        self.folder.items.get(self.at)?.len
+    }
+
+    /// Its length as it is now.
+    fn found(&self) -> Result<u64> {
+        Ok(self.folder.shared.root.len(&checked(&self.path())?)?)
+    }
 }
 
 impl std::fmt::Debug for FolderFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} bytes)", self.path(), self.len)
+        write!(f, "{} ({} bytes)", self.path(), self.len())
     }
 }
 
 impl Source for FolderFile {
     fn path(&self) -> String {
-        join(&self.folder, &self.name)
+        let name = self.folder.items.get(self.at).map(|item| item.name.as_str());
+        join(&self.folder.path, name.unwrap_or_default())
     }
 
+    /// Of a file that is gone, none is left.
     fn len(&self) -> u64 {
-        self.len
+        self.listed().or_else(|| self.found().ok()).unwrap_or(0)
     }
 
     fn is_fleeting(&self) -> bool {
-        self.len >= MAPPED && self.shared.large.load(Ordering::Relaxed) > CROWD
+        self.is_large && self.folder.shared.large.load(Ordering::Relaxed) > CROWD
     }
 
     fn open(&self) -> Result<Buf> {
-        let read = || Ok::<_, Error>(self.shared.root.read(&checked(&self.path())?)?);
+        let read = || Ok::<_, Error>(self.folder.shared.root.read(&checked(&self.path())?)?);
         if self.is_fleeting() {
             return read();
         }
-        self.slot.get_or_load(&self.shared.shelf, || {
+        self.slot.get_or_load(&self.folder.shared.shelf, || {
             let bytes = read()?;
             let len = bytes.as_ref().len();
             if len as u64 >= MAPPED {
@@ -149,11 +188,14 @@ impl Source for FolderFile {
 
     /// There is no checksum; that the file can be opened and is as long as it was listed is what can be known.
     fn verify(&self) -> Result<()> {
-        let found = self.shared.root.len(&checked(&self.path())?)?;
-        if found == self.len {
-            return Ok(());
+        let found = self.found()?;
+        match self.listed() {
+            Some(len) if len != found => {
+                let message = format!("expected {len} bytes as listed, found {found}");
+                let place = Place::file(self.path());
+                Err(Error::new(Kind::Conflict, codes::TRUNCATED_LEAF, place, message))
+            }
+            _ => Ok(()),
         }
-        let message = format!("expected {} bytes as listed, found {found}", self.len);
-        Err(Error::new(Kind::Conflict, codes::TRUNCATED_LEAF, Place::file(self.path()), message))
     }
 }

@@ -9,10 +9,10 @@ use packstone_io::{Buf, Kind};
 use super::super::codes;
 use super::super::layout::{LEAF, META, SIZES};
 use super::leaf::{Entry, LeafEntry, classify, sizes};
-use super::listing::{Found, Listing};
+use super::listing::{Listing, Taken};
 use super::names;
 use super::node::{Bytes, Fault, Leaf, NestedTensor, Node, TensorDict};
-use super::store::{ItemKind, join};
+use super::store::{Elements, ItemKind, join};
 use super::tree::{Loader, Raw};
 use crate::error::{Place, Result};
 use crate::exec::{default_threads, map};
@@ -24,21 +24,20 @@ impl Loader<'_> {
         let device = self.device(&raw);
         let names = self.names(&raw, batch_size.len())?;
         let document = std::mem::take(&mut raw.document);
-        let mut entries = Vec::new();
+        let (mut entries, mut collections) = (Vec::with_capacity(document.len()), Vec::new());
         let listing = &mut raw.listing;
         for (key, value) in document.iter() {
-            if let Entry::Leaf(entry) = classify(value) {
-                let node = self.leaf(listing, key, entry);
-                entries.push((names::shown(key), node));
+            match classify(value) {
+                Entry::Leaf(entry) => {
+                    entries.push((names::shown(key), self.leaf(listing, key, entry)))
+                }
+                Entry::Collection => collections.push(key),
+                Entry::Other => {}
             }
         }
-        let mut folders = Vec::new();
-        for (key, value) in document.iter() {
-            if let Entry::Collection = classify(value) {
-                folders.push((names::shown(key), self.folder(listing, key)));
-            }
-        }
-        entries.append(&mut self.collections(&listing.folder, folders, &batch_size));
+        let folder = |key: &Key| (names::shown(key), self.folder(listing, key));
+        let folders = collections.into_iter().map(folder).collect();
+        entries.append(&mut self.collections(listing.folder.path(), folders, &batch_size));
         self.orphans.append(&mut raw.listing.orphans());
         let document = Some(Arc::new(document));
         let mut node =
@@ -103,7 +102,7 @@ impl Loader<'_> {
     fn leaf(&mut self, listing: &mut Listing, key: &Key, entry: &Object) -> Node {
         // There are many leaves: where one stands is worked out only for those that something is wrong with.
         let parsed = LeafEntry::parse(entry, &Place::default())
-            .or_else(|_| LeafEntry::parse(entry, &self.entry_place(&listing.folder, key)));
+            .or_else(|_| LeafEntry::parse(entry, &self.entry_place(listing.folder.path(), key)));
         let entry = match parsed {
             Ok(entry) => entry,
             Err(fault) => return Node::Broken(fault),
@@ -128,7 +127,7 @@ impl Loader<'_> {
             sizes = Bytes::Faulty(Fault::new(
                 Kind::NotFound,
                 codes::MISSING_SIZES,
-                self.entry_place(&listing.folder, key),
+                self.entry_place(listing.folder.path(), key),
                 message,
             ));
         }
@@ -171,20 +170,22 @@ impl Loader<'_> {
         size: u64,
     ) -> Bytes {
         let folder = Arc::clone(&listing.folder);
+        let folder = folder.path();
         // No file system of this format has names with unpaired surrogates.
         let Some(name) = key.as_str() else {
-            return self.missing(&folder, key, "a key that no file name can hold");
+            return self.missing(folder, key, "a key that no file name can hold");
         };
-        let (item, again) = match listing.find(name, suffix, false, self.options.robust_key) {
-            Ok(Found::Item(item, again)) => (item, again),
-            Ok(Found::Nothing) => return self.missing(&folder, key, "none"),
+        let taken = match listing.find(name, suffix, false, self.options.robust_key) {
+            Ok(Some(taken)) => taken,
+            Ok(None) => return self.missing(folder, key, "none"),
             Err(fault) => return Bytes::Faulty(fault),
         };
-        let at = |loader: &Self| loader.placed(Place::file(join(&folder, &item.name)), key);
+        let Taken { item, again, .. } = taken;
+        let at = |loader: &Self| loader.placed(Place::file(join(folder, &item.name)), key);
         match item.kind {
             ItemKind::File => {}
-            ItemKind::Folder => return self.missing(&folder, key, "a folder"),
-            ItemKind::Link => return Bytes::Faulty(self.link(&folder, &item.name, at(self))),
+            ItemKind::Folder => return self.missing(folder, key, "a folder"),
+            ItemKind::Link => return Bytes::Faulty(self.link(folder, &item.name, at(self))),
         }
         if again {
             let message = format!(
@@ -194,19 +195,19 @@ impl Loader<'_> {
             self.note(Severity::Warning, codes::NAME_COLLISION, at(self), message);
         }
         let align = usize::try_from(size).unwrap_or(1);
-        let file = self.store.file(&folder, item, align);
-        if need == 0 || item.len == need {
+        let file = taken.file(Elements { bytes: need, align });
+        let Some(len) = item.len.filter(|len| need > 0 && *len != need) else {
             return Bytes::Stored { file, len: need };
-        }
+        };
         let at = at(self);
-        let message = format!("expected {need} bytes, found {}", item.len);
+        let message = format!("expected {need} bytes, found {len}");
         if let Err(error) = file.locate() {
             return Bytes::Faulty(error.into());
         }
         if file.is_exact() {
             return Bytes::Faulty(Fault::new(Kind::Corrupt, codes::SIZE_MISMATCH, at, message));
         }
-        if item.len < need {
+        if len < need {
             return Bytes::Faulty(Fault::new(Kind::Corrupt, codes::TRUNCATED_LEAF, at, message));
         }
         let message = format!("{message}; the rest is left over from an older save");
@@ -218,14 +219,14 @@ impl Loader<'_> {
     fn folder(&mut self, listing: &mut Listing, key: &Key) -> Result<String, Fault> {
         let found = match key.as_str() {
             Some(key) => listing.find(key, "", true, self.options.robust_key)?,
-            None => Found::Nothing,
+            None => None,
         };
         let (name, kind) = match found {
-            Found::Item(item, _) => (item.name.clone(), Some(item.kind)),
-            Found::Nothing => (names::encode(&names::shown(key)).into_owned(), None),
+            Some(Taken { item, .. }) => (item.name.clone(), Some(item.kind)),
+            None => (names::encode(&names::shown(key)).into_owned(), None),
         };
         self.keys.push(names::shown(key));
-        let entered = self.enterable(&listing.folder, &name, kind);
+        let entered = self.enterable(listing.folder.path(), &name, kind);
         self.keys.pop();
         entered.map(|()| name)
     }

@@ -32,6 +32,7 @@ pub mod pick;
 pub mod pickles;
 mod planner;
 pub mod preallocate;
+pub mod readers;
 pub mod refresh;
 pub mod repair;
 pub mod rewrite;

@@ -1,8 +1,9 @@
 //! Where the files of a tree are: a folder or an archive, seen alike.
 //!
 //! ```text
-//! Store ── list(folder) ──► Item { name, kind, len } ── file(item) ──► Source ── open ──► Buf
-//!                                                                        └─ Slot on the shelf: kept for the next reader
+//! Store ── folder(path) ──► Folder ─┬─ items ──► Item { name, kind, len }
+//!                                   └─ file(position) ──► Source ── open ──► Buf
+//!                                                           └─ Slot on the shelf: kept for the next reader
 //! ```
 //!
 //! Listing a folder says which files there are and how long: nothing is opened to open a tree. Names are names of
@@ -12,12 +13,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use packstone_io::Buf;
+use packstone_io::{Buf, Kind};
 
+use super::super::codes;
 use super::node::Source;
-use crate::error::Result;
+use crate::error::{Error, Place, Result};
 
 /// What an entry of a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,31 +39,72 @@ pub struct Item {
     pub name: String,
     /// What it is.
     pub kind: ItemKind,
-    /// Bytes of a file once decoded.
-    pub len: u64,
+    /// Bytes of a file once decoded; `None` where nobody has looked.
+    pub len: Option<u64>,
     /// Where an archive has it in its table.
     pub number: usize,
 }
 
 /// The files of one dataset.
 pub trait Store: Send + Sync {
-    /// The entries of a folder; the root is the empty path.
+    /// A folder, as it is now; the root is the empty path.
     ///
     /// # Errors
     /// `NotFound`, `Denied`, `Io`.
-    fn list(&self, folder: &str) -> Result<Vec<Item>>;
+    fn folder(&self, path: &str) -> Result<Arc<dyn Folder>>;
 
-    /// The content of a file that was listed in `folder`, for one use.
+    /// The same, with lengths of files only where they cost nothing.
     ///
     /// # Errors
-    /// `Corrupt`, `Limit`, `Io`.
-    fn read(&self, folder: &str, item: &Item) -> Result<Buf>;
-
-    /// A file that was listed in `folder`, whose bytes shall start at a multiple of `align`.
-    fn file(&self, folder: &Arc<str>, item: &Item, align: usize) -> Arc<dyn Source>;
+    /// As for [`Store::folder`].
+    fn names(&self, path: &str) -> Result<Arc<dyn Folder>> {
+        self.folder(path)
+    }
 
     /// True where a link in `folder` leads back to a folder that holds it.
     fn is_cycle(&self, folder: &str, name: &str) -> bool;
+}
+
+/// A folder of a store, as it was when it was asked for. Its files share it: none needs a name of its own.
+pub trait Folder: Send + Sync {
+    /// Its path in the store.
+    fn path(&self) -> &str;
+
+    /// Its entries, sorted by name.
+    fn items(&self) -> &[Item];
+
+    /// A document that is one of its entries, of `most` bytes at most.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Limit`, `Io`.
+    fn document(&self, item: &Item, most: u64) -> Result<Buf>;
+
+    /// The file at a position in its entries.
+    fn file(self: Arc<Self>, at: usize, elements: Elements) -> Arc<dyn Source>;
+}
+
+/// What is known of the elements in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements {
+    /// Bytes of all of them; 0 where nobody knows.
+    pub bytes: u64,
+    /// The file's bytes shall start at a multiple of this.
+    pub align: usize,
+}
+
+impl Elements {
+    /// Of a file that is any bytes.
+    pub const NONE: Self = Self { bytes: 0, align: 1 };
+}
+
+/// Refuses a document of more than `most` bytes.
+pub fn fits(len: u64, most: u64, folder: &str, item: &Item) -> Result<()> {
+    if len <= most {
+        return Ok(());
+    }
+    let message = format!("expected a document of at most {most} bytes, found {len}");
+    let place = Place::file(join(folder, &item.name));
+    Err(Error::new(Kind::Limit, codes::MALFORMED_JSON, place, message))
 }
 
 /// `folder/name`, or `name` in the root.
@@ -87,9 +130,12 @@ pub struct ShelfSize {
     pub bytes: u64,
 }
 
-/// A place on a shelf.
+/// A place on a shelf. Of thousands of files most are never opened: until then it takes no memory of its own.
 #[derive(Debug, Default)]
-pub struct Slot {
+pub struct Slot(OnceLock<Arc<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
     kept: Mutex<Option<(Buf, Weight)>>,
     used: AtomicBool,
 }
@@ -97,7 +143,7 @@ pub struct Slot {
 impl Slot {
     /// The kept buffer, if there is one.
     pub fn get(&self) -> Option<Buf> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.get()?.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().map(|(bytes, _)| bytes.clone())
     }
 
@@ -106,19 +152,20 @@ impl Slot {
     /// # Errors
     /// Those of `load`; then nothing is kept.
     pub fn get_or_load(
-        self: &Arc<Self>,
+        &self,
         shelf: &Shelf,
         load: impl FnOnce() -> Result<(Buf, Weight)>,
     ) -> Result<Buf> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = self.0.get_or_init(Arc::default);
+        let mut kept = place.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((bytes, _)) = kept.as_ref() {
-            self.used.store(true, Ordering::Relaxed);
+            place.used.store(true, Ordering::Relaxed);
             return Ok(bytes.clone());
         }
         let (bytes, weight) = load()?;
         *kept = Some((bytes.clone(), weight));
         drop(kept);
-        shelf.admit(Arc::clone(self), weight);
+        shelf.admit(Arc::clone(place), weight);
         Ok(bytes)
     }
 }
@@ -131,7 +178,7 @@ pub struct Shelf {
 
 #[derive(Default)]
 struct Row {
-    slots: VecDeque<Arc<Slot>>,
+    places: VecDeque<Arc<Kept>>,
     maps: usize,
     bytes: u64,
 }
@@ -158,28 +205,28 @@ impl Shelf {
         Self { size, row: Mutex::default() }
     }
 
-    fn admit(&self, slot: Arc<Slot>, weight: Weight) {
+    fn admit(&self, place: Arc<Kept>, weight: Weight) {
         let mut row = self.row.lock().unwrap_or_else(PoisonError::into_inner);
         row.add(weight);
-        row.slots.push_back(slot);
-        // Each slot is looked at twice at most: once used, it gets a second round.
-        let mut looks = row.slots.len().saturating_mul(2);
+        row.places.push_back(place);
+        // Each place is looked at twice at most: once used, it gets a second round.
+        let mut looks = row.places.len().saturating_mul(2);
         while (row.maps > self.size.maps || row.bytes > self.size.bytes)
             && looks > 0
-            && row.slots.len() > 1
+            && row.places.len() > 1
         {
             looks -= 1;
-            let Some(oldest) = row.slots.pop_front() else { break };
+            let Some(oldest) = row.places.pop_front() else { break };
             if oldest.used.swap(false, Ordering::Relaxed) {
-                row.slots.push_back(oldest);
+                row.places.push_back(oldest);
                 continue;
             }
-            // Who holds the lock is reading the slot right now; it stays.
+            // Who holds the lock is filling the place right now; it stays.
             let taken = oldest.kept.try_lock().ok().map(|mut kept| kept.take());
             match taken {
                 Some(Some((_, weight))) => row.subtract(weight),
                 Some(None) => {}
-                None => row.slots.push_back(oldest),
+                None => row.places.push_back(oldest),
             }
         }
     }
@@ -200,12 +247,9 @@ impl fmt::Debug for Shelf {
 
 #[cfg(test)]
 mod tests {
-    use packstone_io::Kind;
-
     use super::*;
-    use crate::error::{Error, Place};
 
-    fn load(slot: &Arc<Slot>, shelf: &Shelf, weight: Weight, loads: &mut u32) -> Buf {
+    fn load(slot: &Slot, shelf: &Shelf, weight: Weight, loads: &mut u32) -> Buf {
         slot.get_or_load(shelf, || {
             *loads += 1;
             Ok((Buf::from(vec![7; 3]), weight))
@@ -216,7 +260,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded_and_what_is_used_stays() {
         let shelf = Shelf::new(ShelfSize { maps: 2, bytes: 100 });
-        let slots: Vec<_> = (0..5).map(|_| Arc::<Slot>::default()).collect();
+        let slots: Vec<_> = (0..5).map(|_| Slot::default()).collect();
         let mut loads = 0;
         load(&slots[0], &shelf, Weight::Map, &mut loads);
         for slot in &slots[1..] {
@@ -233,10 +277,10 @@ mod tests {
         let shelf = Shelf::new(ShelfSize { maps: 1, bytes: 100 });
         let mut loads = 0;
         for _ in 0..10 {
-            load(&Arc::default(), &shelf, Weight::Bytes(40), &mut loads);
+            load(&Slot::default(), &shelf, Weight::Bytes(40), &mut loads);
             assert!(shelf.kept().1 <= 100);
         }
-        let large = Arc::<Slot>::default();
+        let large = Slot::default();
         load(&large, &shelf, Weight::Bytes(5000), &mut loads);
         load(&large, &shelf, Weight::Bytes(5000), &mut loads);
         assert_eq!((loads, shelf.kept()), (11, (0, 5000)));
@@ -244,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_failed_load_keeps_nothing() {
-        let (shelf, slot) = (Shelf::new(ShelfSize { maps: 1, bytes: 1 }), Arc::<Slot>::default());
+        let (shelf, slot) = (Shelf::new(ShelfSize { maps: 1, bytes: 1 }), Slot::default());
         let fault = || Err(Error::new(Kind::Io, "io/fault", Place::default(), "x"));
         assert!(slot.get_or_load(&shelf, fault).is_err());
         assert_eq!(shelf.kept(), (0, 0));

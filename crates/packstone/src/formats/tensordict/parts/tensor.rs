@@ -26,14 +26,14 @@ pub struct Tensor {
     pub dtype: DType,
     /// Its shape.
     pub shape: Vec<u64>,
-    source: Arc<Source>,
+    source: Source,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Source {
     Plain(Bytes),
-    Picked { of: Tensor, rank: usize, pick: Arc<Pick> },
-    Stacked { dim: usize, members: Vec<Tensor> },
+    Picked { of: Arc<Tensor>, rank: usize, pick: Arc<Pick> },
+    Stacked { dim: usize, members: Arc<[Tensor]> },
 }
 
 /// The product of sizes; the shapes here were checked to have one.
@@ -44,7 +44,7 @@ fn product(sizes: &[u64]) -> u64 {
 impl Tensor {
     /// A leaf itself.
     pub fn plain(dtype: DType, shape: Vec<u64>, bytes: Bytes) -> Self {
-        Self { dtype, shape, source: Arc::new(Source::Plain(bytes)) }
+        Self { dtype, shape, source: Source::Plain(bytes) }
     }
 
     /// What `pick` shows of the first `rank` dimensions of a tensor.
@@ -52,7 +52,8 @@ impl Tensor {
         let mut shape = pick.shape().to_vec();
         shape.extend(of.shape.iter().skip(rank));
         let dtype = of.dtype.clone();
-        Self { dtype, shape, source: Arc::new(Source::Picked { of, rank, pick: Arc::clone(pick) }) }
+        let source = Source::Picked { of: Arc::new(of), rank, pick: Arc::clone(pick) };
+        Self { dtype, shape, source }
     }
 
     /// Tensors of one type and shape along a new dimension; `None` where they are not, or there are none.
@@ -64,7 +65,8 @@ impl Tensor {
         }
         let (dtype, mut shape) = (first.dtype.clone(), first.shape.clone());
         shape.insert(dim, members.len() as u64);
-        Some(Self { dtype, shape, source: Arc::new(Source::Stacked { dim, members }) })
+        let source = Source::Stacked { dim, members: members.into() };
+        Some(Self { dtype, shape, source })
     }
 
     /// Bytes of an element.
@@ -79,7 +81,7 @@ impl Tensor {
 
     /// The bytes of the leaf itself, where nothing lies between.
     pub fn leaf(&self) -> Option<&Bytes> {
-        match self.source.as_ref() {
+        match &self.source {
             Source::Plain(bytes) => Some(bytes),
             _ => None,
         }
@@ -122,7 +124,7 @@ impl Tensor {
     }
 
     fn gather(&self, depth: usize, positions: &[u64], out: &mut AlignedBuf) -> Result<()> {
-        match self.source.as_ref() {
+        match &self.source {
             Source::Plain(bytes) => copy(bytes, self.block(depth), positions, out),
             Source::Picked { of, rank, pick } => {
                 let shown = pick.shape().len();

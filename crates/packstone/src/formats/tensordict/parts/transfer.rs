@@ -15,7 +15,7 @@ use super::files::{Body, Files, OutFile};
 use super::node::{Bytes, Fault, FieldValue, NestedTensor, Node, StackValues};
 use super::pack;
 use super::save::{self, Saved};
-use super::store::{Item, ItemKind, Store, join};
+use super::store::{Elements, Item, ItemKind, Store, join};
 use super::tree::Tree;
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
@@ -78,15 +78,12 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn folder(&mut self, folder: &str) -> Result<()> {
-        let shared: Arc<str> = folder.into();
-        let mut items = self.store.list(folder)?;
+        let folder = self.store.folder(folder)?;
+        let mut items: Vec<(usize, &Item)> = folder.items().iter().enumerate().collect();
         // The document comes after everything that it names.
-        items.sort_by(|a, b| {
-            let last = |item: &Item| item.name == META && item.kind == ItemKind::File;
-            (last(a), &a.name).cmp(&(last(b), &b.name))
-        });
-        for item in items {
-            let path = join(folder, &item.name);
+        items.sort_by_key(|(_, item)| item.name == META && item.kind == ItemKind::File);
+        for (at, item) in items {
+            let path = join(folder.path(), &item.name);
             // Nor is what a writer has in the making, or left when it was killed.
             if self.left.contains(path.as_str()) || item.name.starts_with(TEMPORARY) {
                 continue;
@@ -101,7 +98,10 @@ impl Walk<'_> {
                     self.folder(&path)?;
                 }
                 ItemKind::File => {
-                    let whole = || (item.len, Body::Copy(self.store.file(&shared, &item, 1)));
+                    let whole = || {
+                        let file = Arc::clone(&folder).file(at, Elements::NONE);
+                        (file.len(), Body::Copy(file))
+                    };
                     let (len, body) = self.shorter.remove(&path).unwrap_or_else(whole);
                     self.out.files.push(OutFile { path: checked, len, body });
                 }

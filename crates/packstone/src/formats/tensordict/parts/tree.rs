@@ -1,7 +1,7 @@
 //! Reading a tree: documents and folder lists, no leaf.
 //!
-//! Each folder is listed once, which says what is there and how long it is; a leaf is opened when its values are asked
-//! for. What is wrong with one node does not hide the others: a collection that cannot be read is a
+//! Each folder is listed once, which says what is there and, where it is asked, how long; a leaf is opened when its values
+//! are asked for. What is wrong with one node does not hide the others: a collection that cannot be read is a
 //! [`Node::Broken`], a leaf without its file a leaf whose bytes are [`Bytes::Faulty`](super::node::Bytes::Faulty).
 //!
 //! Known differences from the library: it drops keys whose file is gone, reads links, ends stacks at gaps and grows
@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use packstone_container::json::{Object, Value};
-use packstone_io::{Buf, Kind};
+use packstone_io::Kind;
 
 use super::super::layout::{META, SOURCE, TENSORDICT, VERSION};
 use super::super::options::TreeOptions;
@@ -33,6 +33,8 @@ pub struct Tree {
     pub orphans: Vec<Orphan>,
     /// Documents that were read.
     pub documents: u64,
+    /// Whether leaves were held against the lengths of their files.
+    pub measured: bool,
 }
 
 impl Tree {
@@ -41,13 +43,25 @@ impl Tree {
     /// # Errors
     /// Where the root itself cannot be read.
     pub fn load(store: Arc<dyn Store>, options: &TreeOptions) -> Result<Self> {
-        let mut loader = Loader::at(store, options, Vec::new(), 0);
+        Self::read(store, options, true)
+    }
+
+    /// The same without asking how long files are: of a leaf that is too short, the one who reads it is told.
+    ///
+    /// # Errors
+    /// As for [`Tree::load`].
+    pub fn sketch(store: Arc<dyn Store>, options: &TreeOptions) -> Result<Self> {
+        Self::read(store, options, false)
+    }
+
+    fn read(store: Arc<dyn Store>, options: &TreeOptions, measured: bool) -> Result<Self> {
+        let mut loader = Loader { measured, ..Loader::at(store, options) };
         let root = loader.node("", &[]);
         if let Node::Broken(fault) = root {
             return Err(fault.error());
         }
         let Loader { notes, orphans, documents, .. } = loader;
-        Ok(Self { root, notes, orphans, documents })
+        Ok(Self { root, notes, orphans, documents, measured })
     }
 }
 
@@ -61,6 +75,8 @@ pub(super) struct Loader<'a> {
     /// The keys that lead to the node that is being read.
     pub(super) keys: Vec<String>,
     pub(super) depth: usize,
+    /// Whether to ask how long files are.
+    measured: bool,
 }
 
 /// A node's folder and document, before it is known what it is.
@@ -75,7 +91,7 @@ pub(super) struct Raw {
 impl Raw {
     /// The place of the document.
     pub(super) fn place(&self) -> Place {
-        Place::file(join(&self.listing.folder, META))
+        Place::file(join(self.listing.folder.path(), META))
     }
 
     /// The place of a member of the document.
@@ -119,19 +135,15 @@ fn member(name: &str) -> String {
 }
 
 impl<'a> Loader<'a> {
-    fn at(
-        store: Arc<dyn Store>,
-        options: &'a TreeOptions,
-        keys: Vec<String>,
-        depth: usize,
-    ) -> Self {
-        let (notes, orphans, documents) = (Vec::new(), Vec::new(), 0);
-        Self { store, options, notes, orphans, documents, keys, depth }
+    fn at(store: Arc<dyn Store>, options: &'a TreeOptions) -> Self {
+        let (notes, orphans, keys) = (Vec::new(), Vec::new(), Vec::new());
+        Self { store, options, notes, orphans, documents: 0, keys, depth: 0, measured: true }
     }
 
     /// Another one that stands at the same node and has collected nothing.
     pub(super) fn fork(&self) -> Self {
-        Self::at(Arc::clone(&self.store), self.options, self.keys.clone(), self.depth)
+        let (keys, depth, measured) = (self.keys.clone(), self.depth, self.measured);
+        Self { keys, depth, measured, ..Self::at(Arc::clone(&self.store), self.options) }
     }
 
     /// Takes what another one collected.
@@ -183,9 +195,9 @@ impl<'a> Loader<'a> {
         parent: &[u64],
     ) -> Node {
         self.keys.push(key.to_owned());
-        let kind = listing.take(name).map(|item| item.kind);
-        let node = match self.enterable(&listing.folder, name, kind) {
-            Ok(()) => self.node(&join(&listing.folder, name), parent),
+        let kind = listing.take(name).map(|taken| taken.item.kind);
+        let node = match self.enterable(listing.folder.path(), name, kind) {
+            Ok(()) => self.node(&join(listing.folder.path(), name), parent),
             Err(fault) => Node::Broken(fault),
         };
         self.keys.pop();
@@ -226,9 +238,13 @@ impl<'a> Loader<'a> {
     }
 
     fn raw(&mut self, folder: &str, parent: &[u64]) -> Result<Raw, Fault> {
-        let mut listing = Listing::of(self.store.as_ref(), folder)?;
+        let listed = match self.measured {
+            true => self.store.folder(folder)?,
+            false => self.store.names(folder)?,
+        };
+        let mut listing = Listing::of(listed);
         let place = Place::file(join(folder, META));
-        let item = match listing.take(META).cloned() {
+        let item = match listing.take(META).map(|taken| taken.item.clone()) {
             Some(item) if item.kind == ItemKind::File => item,
             Some(item) if item.kind == ItemKind::Link => return Err(self.link(folder, META, place)),
             found => {
@@ -237,13 +253,7 @@ impl<'a> Loader<'a> {
                 return Err(Fault::new(Kind::NotFound, codes::MISSING_META, place, message));
             }
         };
-        let limit = self.options.limits.document_bytes;
-        if item.len > limit {
-            let message =
-                format!("expected a document of at most {limit} bytes, found {}", item.len);
-            return Err(Fault::new(Kind::Limit, codes::MALFORMED_JSON, place, message));
-        }
-        let bytes: Buf = self.store.read(folder, &item)?;
+        let bytes = listing.folder.document(&item, self.options.limits.document_bytes)?;
         self.documents += 1;
         let document = document::read(&bytes, &place, &self.options.limits, &mut self.notes)?;
         self.version(&document, &place)?;
