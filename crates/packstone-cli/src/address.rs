@@ -26,13 +26,8 @@ impl FromStr for Address {
 
     /// The last `#` divides, unless the whole text is a path that exists.
     fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
-        let split = text.rsplit_once('#').filter(|_| !PathBuf::from(text).exists());
-        Ok(match split {
-            Some((path, name)) if !path.is_empty() => {
-                Self { path: path.into(), collection: Some(name.to_owned()) }
-            }
-            _ => Self { path: text.into(), collection: None },
-        })
+        let (path, collection) = site::split_address(text);
+        Ok(Self { path, collection })
     }
 }
 

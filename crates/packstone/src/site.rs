@@ -11,8 +11,10 @@ use crate::format::{Dataset, Format, Sources};
 use crate::ops::reopened;
 use crate::registry;
 
+mod operations;
 mod selection;
 
+pub use operations::{convert, split_address, verify};
 pub use selection::{save_selection, sources};
 
 /// A root for what is at `path`: a folder, or a file as a root that shows nothing else.

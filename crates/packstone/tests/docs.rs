@@ -44,7 +44,7 @@ fn is_code(text: &str) -> bool {
 /// Every text literal of the sources that is a code.
 fn in_sources() -> BTreeSet<String> {
     let mut texts = Vec::new();
-    for krate in ["packstone", "packstone-cli"] {
+    for krate in ["packstone", "packstone-cli", "packstone-python"] {
         sources(&repository().join("crates").join(krate).join("src"), &mut texts);
     }
     let mut found = BTreeSet::new();

@@ -55,6 +55,24 @@ pub(crate) fn environment(root: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
+/// Builds the wheel of this repository's package as a user would, and installs it.
+///
+/// The release profile shares what was compiled for the program; only the extension itself is built anew.
+pub(crate) fn package(root: &Path, python: &Path) -> Result<(), String> {
+    let wheels = root.join("target").join("wheels");
+    if wheels.exists() {
+        fs::remove_dir_all(&wheels)
+            .map_err(|error| format!("cannot remove {}: {error}", wheels.display()))?;
+    }
+    let mut build = Command::new(python);
+    build.current_dir(root).args(["-m", "maturin", "build", "--release", "--out"]).arg(&wheels);
+    stage::status(&mut build)?;
+    let mut install = Command::new(python);
+    install.args(["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--no-deps"]);
+    install.args(["--no-index", "--force-reinstall", "--find-links"]).arg(&wheels).arg("packstone");
+    stage::status(&mut install)
+}
+
 fn stamp_text(version: &str, pins: &str) -> String {
     format!("{version}\n{pins}")
 }

@@ -6,6 +6,7 @@
 //! rust tests       cargo test --workspace     (the requirements tables are one of them)
 //! program          cargo build --release -p packstone-cli
 //! python packages  .venv/ with the pinned originals
+//! python package   this repository's wheel, built by maturin and installed in .venv/
 //! pytest           tests/python, with PACKSTONE_BIN naming the program
 //! ```
 
@@ -18,6 +19,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     stage::run("rust tests", &mut stage::cargo(root, &["test", "--workspace"]))?;
     let program = stage::timed("program", || build_program(root))?;
     let python = stage::timed("python packages", || python::environment(root))?;
+    stage::timed("python package", || python::package(root, &python))?;
     let mut pytest = Command::new(python);
     pytest.current_dir(root).args(["-m", "pytest", "-rs", "tests/python"]);
     pytest.env("PACKSTONE_BIN", program);

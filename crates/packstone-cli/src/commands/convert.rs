@@ -10,7 +10,7 @@ use packstone::format::Format;
 use packstone::json;
 use packstone::json::{Object, ReadOptions, Value};
 use packstone::model::Fidelity;
-use packstone::ops::{ConvertOptions, ConvertReport, Level, convert, plan};
+use packstone::ops::{ConvertOptions, ConvertReport, Level, plan};
 use packstone::{Error, Kind, Result, registry, site};
 
 use super::inspect::shard_bytes;
@@ -126,22 +126,16 @@ impl Args {
     }
 }
 
-/// Converts into a folder that must not exist; one that stays empty is taken away again.
+/// Converts to a path where nothing is yet.
 pub(crate) fn write(
     opened: &Opened,
     format: &dyn Format,
     target: &Path,
     options: &ConvertOptions,
 ) -> Result<ConvertReport> {
-    let root = site::target(target, format)?;
     let bar = Bar::shared("convert");
     let dataset = std::sync::Arc::clone(&opened.dataset);
-    let report = convert(dataset, format, root, options, Some(&bar));
-    if report.is_err() {
-        // Only an empty folder can be removed this way; anything in it is left for a look.
-        let _ = std::fs::remove_dir(target);
-    }
-    report
+    site::convert(dataset, format, target, options, Some(&bar))
 }
 
 fn print_fidelity(fidelity: &Fidelity, out: &mut Out) -> Outcome<()> {

@@ -1,13 +1,11 @@
 //! `packstone verify`: everything that is wrong with a dataset.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use packstone::exec::Progress;
 use packstone::format::AuditOptions;
 use packstone::model::{Finding, Severity};
-use packstone::ops::{DigestOptions, DigestRecord, VerifyOptions, VerifyReport, verify_many};
-use packstone::{Kind, Limits, Place, site};
+use packstone::ops::{DigestOptions, DigestRecord, VerifyOptions, VerifyReport};
+use packstone::{Limits, Place, site};
 
 use crate::address::{self, Address};
 use crate::cli::Threads;
@@ -45,7 +43,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     };
     let options = VerifyOptions { audit, threads: args.threads.count() };
     let bar = Bar::shared("verify");
-    let mut report = check(&sources(&args.addresses)?, &options, &bar)?;
+    let paths = args.addresses.iter().map(|address| Ok(address.whole()?.path.clone()));
+    let paths = paths.collect::<packstone::Result<Vec<_>>>()?;
+    let mut report = site::verify(&paths, &options, Some(&bar))?;
     if let Some(recorded) = recorded {
         let how = DigestOptions { threads: options.threads, limits: options.audit.limits };
         report.findings.extend(match address::open_all(&args.addresses) {
@@ -66,16 +66,6 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     Ok(Exit::found(!report.is_clean()))
 }
 
-/// What is to be checked: the paths, or the data that a selection is of.
-fn sources(addresses: &[Address]) -> packstone::Result<Vec<PathBuf>> {
-    let paths = addresses.iter().map(|address| Ok(address.whole()?.path.clone()));
-    let paths = paths.collect::<packstone::Result<Vec<_>>>()?;
-    match paths.as_slice() {
-        [only] => Ok(site::sources(only, &Limits::default())?.unwrap_or(paths)),
-        _ => Ok(paths),
-    }
-}
-
 /// The digests in a file.
 fn recorded(file: &Path) -> packstone::Result<DigestRecord> {
     let root = site::root(file)?;
@@ -83,30 +73,6 @@ fn recorded(file: &Path) -> packstone::Result<DigestRecord> {
     let bytes = root.read(&name)?;
     DigestRecord::read(&bytes, &Limits::default())
         .map_err(|error| error.with_place(Place::file(file.display())))
-}
-
-fn check(
-    paths: &[PathBuf],
-    options: &VerifyOptions,
-    bar: &Arc<dyn Progress>,
-) -> packstone::Result<VerifyReport> {
-    let site::Probed { roots, format } = site::probe_all(paths)?;
-    match verify_many(format, roots, options, Some(bar)) {
-        // A dataset that cannot even be opened is what somebody who verifies wants to know.
-        Err(error) if is_damage(&error, format.id()) => Ok(VerifyReport {
-            format: format.id(),
-            findings: vec![Finding::from(error)],
-            documents: 1,
-            ..VerifyReport::default()
-        }),
-        other => other,
-    }
-}
-
-/// True for an error that is about the dataset and not about the request or the machine.
-fn is_damage(error: &packstone::Error, format: &str) -> bool {
-    let own = error.code().strip_prefix(format).is_some_and(|rest| rest.starts_with('/'));
-    own && error.place().file.is_some() && !matches!(error.kind(), Kind::Io | Kind::Cancelled)
 }
 
 /// Writes a finding as one line.

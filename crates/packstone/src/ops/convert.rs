@@ -336,7 +336,8 @@ fn slice(batch: Batch, rows: Range<usize>) -> Result<Batch> {
     builder.finish()
 }
 
-fn would_lose(format: &str, fidelity: &Fidelity) -> Error {
+/// The error of a writer that would lose what the report tells of.
+pub fn would_lose(format: &str, fidelity: &Fidelity) -> Error {
     let lost = fidelity.losses.iter().filter(|loss| !loss.carried);
     let lost: Vec<_> = lost
         .map(|loss| match loss.field.as_str() {

@@ -21,7 +21,7 @@ use crate::error::{Error, Place};
 
 pub use batches::Batches;
 pub use carry::{carried_source, reopened};
-pub use convert::{ConvertOptions, ConvertReport, Proof, convert, plan};
+pub use convert::{ConvertOptions, ConvertReport, Proof, convert, plan, would_lose};
 pub use diff::{DiffOptions, DiffReport, Difference, diff};
 pub use digest::{CollectionDigest, DigestOptions, Level, digest_collection};
 pub use find::{Find, Match, Matches};

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::json::Value;
-use packstone_io::{Kind, RelPath, Root, RootMut};
+use packstone_io::{Kind, RelPath, RootMut};
 
 use super::super::codes;
 use super::super::layout::{ROOT_DOCUMENT, fixed};

@@ -1,0 +1,295 @@
+//! `packstone.Collection`: samples by index, in batches, one after another, selected.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packstone::Result;
+use packstone::expr::Expr;
+use packstone::format::{self, ReadContext};
+use packstone::model::Batch;
+use packstone::ops::{self, DigestOptions, Find, Scan};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::dataset::{Dataset, schema};
+use crate::failure::{OrRaise, usage};
+use crate::iterate::{Batches, Samples};
+use crate::key::{self, Key};
+use crate::operations::Progressed;
+use crate::values::Shape;
+use crate::watch;
+
+/// A sequence of samples.
+#[pyclass(frozen, module = "packstone", sequence)]
+pub(crate) struct Collection {
+    dataset: Py<Dataset>,
+    reader: Arc<Reader>,
+}
+
+/// What reads the samples; shared with iterators.
+pub(crate) struct Reader {
+    pub(crate) collection: Arc<dyn format::Collection>,
+    /// Which of its samples these are; all where there is no list.
+    pub(crate) rows: Option<Arc<[u64]>>,
+    pub(crate) shape: Shape,
+    mixes_fields: bool,
+    /// Buffers and decompressors between calls, one for each thread that reads at once.
+    contexts: Mutex<Vec<ReadContext>>,
+}
+
+impl Reader {
+    /// Number of samples.
+    pub(crate) fn len(&self) -> u64 {
+        self.rows.as_ref().map_or_else(|| self.collection.len(), |rows| rows.len() as u64)
+    }
+
+    /// The index in the stored collection of a sample of this one.
+    fn stored(&self, index: u64) -> u64 {
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        self.rows.as_ref().map_or(index, |rows| rows.get(at).copied().unwrap_or(u64::MAX))
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut ReadContext) -> Result<T>) -> Result<T> {
+        let lock = || self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock().pop();
+        let mut context = kept.unwrap_or_default();
+        let made = work(&mut context);
+        context.notes.clear();
+        lock().push(context);
+        made
+    }
+
+    /// The samples at `indices`, gathered into one batch.
+    pub(crate) fn gather(&self, indices: &[u64]) -> Result<Batch> {
+        let stored: Vec<u64> = indices.iter().map(|index| self.stored(*index)).collect();
+        self.with(|context| ops::gather(self.collection.as_ref(), &stored, None, context))
+    }
+
+    /// One sample: a batch, and its row there. Where samples may differ in their fields it need not have those of the
+    /// collection.
+    fn sample(&self, index: u64) -> Result<(Batch, usize)> {
+        match self.gather(&[index]) {
+            Err(_) if self.mixes_fields => {}
+            gathered => return gathered.map(|batch| (batch, 0)),
+        }
+        let stored = self.stored(index);
+        let missing = || {
+            let message = format!("expected sample {stored}, found that its shard ends before");
+            usage(packstone::Kind::Corrupt, "ops/missing_sample", message)
+        };
+        let shard = self.collection.shards(stored).next().transpose()?.ok_or_else(missing)?;
+        let runs = self.with(|context| self.collection.read_runs(&shard, None, context))?;
+        let found = runs.into_iter().find_map(|(part, batch)| {
+            let row = usize::try_from(stored.checked_sub(part.first)?).ok()?;
+            (row < batch.rows()).then_some((batch, row))
+        });
+        found.ok_or_else(missing)
+    }
+
+    /// The entries for a batch: those of the collection, or made for fields of its own.
+    pub(crate) fn shape_of<'s>(
+        &'s self,
+        py: Python<'_>,
+        batch: &Batch,
+        other: &'s mut Option<Shape>,
+    ) -> PyResult<&'s Shape> {
+        let same = |shape: &Shape| {
+            Arc::ptr_eq(&shape.schema, batch.schema()) || shape.schema == *batch.schema()
+        };
+        if same(&self.shape) {
+            return Ok(&self.shape);
+        }
+        if !other.as_ref().is_some_and(same) {
+            *other = None;
+        }
+        match other {
+            Some(shape) => Ok(shape),
+            none => Ok(none.insert(Shape::new(py, batch.schema())?)),
+        }
+    }
+}
+
+impl Collection {
+    /// All samples of `collection`, or those at `rows`.
+    pub(crate) fn new(
+        dataset: &Bound<'_, Dataset>,
+        collection: Arc<dyn format::Collection>,
+        rows: Option<Arc<[u64]>>,
+    ) -> PyResult<Self> {
+        let shape = Shape::new(dataset.py(), collection.schema())?;
+        let mixes_fields = dataset.get().format.mixes_fields();
+        let reader = Reader { collection, rows, shape, mixes_fields, contexts: Mutex::default() };
+        Ok(Self { dataset: dataset.clone().unbind(), reader: Arc::new(reader) })
+    }
+}
+
+impl Collection {
+    /// What reads the samples.
+    pub(crate) fn reader(&self) -> &Arc<Reader> {
+        &self.reader
+    }
+
+    /// The dataset, and the paths that it was opened from.
+    pub(crate) fn opened(&self, py: Python<'_>) -> (Arc<dyn format::Dataset>, Vec<PathBuf>) {
+        let dataset = self.dataset.bind(py).get();
+        (Arc::clone(&dataset.dataset), dataset.paths.clone())
+    }
+}
+
+#[pymethods]
+impl Collection {
+    /// Its name in the dataset.
+    #[getter]
+    fn name(&self) -> &str {
+        self.reader.collection.name()
+    }
+
+    /// The fields of its samples: a tuple of `packstone.Field`.
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        schema(py, self.reader.collection.schema())
+    }
+
+    /// The dataset that it is a part of.
+    #[getter]
+    fn dataset(&self, py: Python<'_>) -> Py<Dataset> {
+        self.dataset.clone_ref(py)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.reader.len())?)
+    }
+
+    /// A sample for an index; a batch for a slice, a list or array of indices, or a mask.
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let reader = &self.reader;
+        match key::read(key, reader.len())? {
+            Key::One(index) => {
+                let (batch, row) = py.detach(|| reader.sample(index)).or_raise(py)?;
+                let mut own = None;
+                reader.shape_of(py, &batch, &mut own)?.sample(py, &batch, row)
+            }
+            Key::Many(indices) => {
+                let batch = py.detach(|| reader.gather(&indices)).or_raise(py)?;
+                reader.shape.batch(py, &batch)
+            }
+        }
+    }
+
+    /// Samples one after another, decoded ahead on threads.
+    fn __iter__(&self) -> Samples {
+        Samples::new(Arc::clone(&self.reader))
+    }
+
+    /// Batches of `size` samples in order; the last one may be short.
+    #[pyo3(signature = (size, *, threads=None))]
+    fn batches(&self, py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<Batches> {
+        Batches::new(Arc::clone(&self.reader), size, threads).or_raise(py)
+    }
+
+    /// The samples whose metadata meet a condition, such as "label == 3 and snr > 0.5", as a collection.
+    fn select(&self, py: Python<'_>, condition: &str) -> PyResult<Self> {
+        let condition = Expr::parse(condition).or_raise(py)?;
+        let collection = Arc::clone(&self.reader.collection);
+        let matches = watch::run(py, None, move |progress| {
+            let find = Find::new(collection).condition(Some(condition));
+            let mut rows = Vec::new();
+            for found in find.matches()? {
+                packstone::exec::keep_going(Some(progress))?;
+                rows.push(found?.index);
+            }
+            Ok(rows)
+        })?;
+        let rows: Arc<[u64]> = match &self.reader.rows {
+            None => matches.into(),
+            // Matches come in order; a selection keeps its own.
+            Some(rows) => {
+                let kept = rows.iter().filter(|row| matches.binary_search(row).is_ok());
+                kept.copied().collect()
+            }
+        };
+        Self::new(self.dataset.bind(py), Arc::clone(&self.reader.collection), Some(rows))
+    }
+
+    /// Which samples of the stored collection these are; `None` for all of them.
+    #[getter]
+    fn indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let Some(rows) = &self.reader.rows else { return Ok(None) };
+        let list = pyo3::types::PyList::new(py, rows.iter())?;
+        let array = py.import("numpy")?.call_method1("array", (list, "int64"))?;
+        Ok(Some(array.unbind()))
+    }
+
+    /// A content digest in lower-case hex. The level is "full" (fields and metadata), "values" (fields alone), or one of
+    /// them with "_unordered" behind it, for samples in any order.
+    #[pyo3(signature = (level="full", *, progress=None, threads=None))]
+    fn digest<'py>(
+        &self,
+        py: Python<'py>,
+        level: &str,
+        progress: Progressed<'py>,
+        threads: Option<usize>,
+    ) -> PyResult<String> {
+        if !["full", "values", "full_unordered", "values_unordered"].contains(&level) {
+            return Err(PyValueError::new_err(format!(
+                "expected full, values, full_unordered or values_unordered, found {level:?}"
+            )));
+        }
+        if self.reader.rows.is_some() {
+            return Err(PyValueError::new_err(
+                "expected a stored collection, found selected samples, which have no digest",
+            ));
+        }
+        let mut options = DigestOptions::default();
+        options.threads = threads.unwrap_or(options.threads);
+        let collection = Arc::clone(&self.reader.collection);
+        let digest = watch::run(py, progress.as_ref(), move |progress| {
+            ops::digest_collection(collection, &options, Some(progress))
+        })?;
+        Ok(match level {
+            "values" => digest.values,
+            "values_unordered" => digest.values_unordered,
+            "full_unordered" => digest.full_unordered,
+            _ => digest.full,
+        })
+    }
+
+    /// Collections pickle as their dataset, their name and their selection.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let restore = py.import("packstone._native")?.getattr("_restore")?;
+        let rows = self.reader.rows.as_ref().map(|rows| rows.to_vec());
+        let arguments = (self.dataset.clone_ref(py), self.name(), rows).into_pyobject(py)?;
+        PyTuple::new(py, [restore, arguments.into_any()])
+    }
+
+    fn __repr__(&self) -> String {
+        let selected = if self.reader.rows.is_some() { "selected " } else { "" };
+        format!("<packstone.Collection {}: {} {selected}samples>", self.name(), self.reader.len())
+    }
+}
+
+/// The collection `name` of `dataset`, or the samples of it at `rows`.
+#[pyfunction]
+#[pyo3(name = "_restore")]
+pub(crate) fn restore(
+    dataset: &Bound<'_, Dataset>,
+    name: &str,
+    rows: Option<Vec<u64>>,
+) -> PyResult<Collection> {
+    let collection = dataset.get().dataset.collection(name).or_raise(dataset.py())?;
+    Collection::new(dataset, collection, rows.map(Arc::from))
+}
+
+/// A scan of all samples.
+pub(crate) fn scan(reader: &Reader, threads: Option<usize>) -> Scan {
+    let scan = Scan::new(Arc::clone(&reader.collection));
+    match threads {
+        Some(threads) => scan.threads(threads),
+        None => scan,
+    }
+}

@@ -1,0 +1,236 @@
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from typing import Any, Self, SupportsIndex, TypeAlias, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from packstone._reports import (
+    ConvertReport,
+    DiffReport,
+    Digest,
+    MigrateReport,
+    SaveReport,
+    VerifyReport,
+    Written,
+)
+from packstone._schema import Field
+
+_Path: TypeAlias = str | PathLike[str]
+_Paths: TypeAlias = _Path | Sequence[_Path]
+_Indices: TypeAlias = slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any] | np.bool_]
+_Progress: TypeAlias = Callable[[int, int], object]
+
+__all__ = [
+    "Batches",
+    "Buffer",
+    "Collection",
+    "Dataset",
+    "Loader",
+    "Samples",
+    "Writer",
+    "__version__",
+    "_restore",
+    "convert",
+    "create",
+    "diff",
+    "digest",
+    "migrate",
+    "open",
+    "pack",
+    "unpack",
+    "verify",
+]
+
+__version__: str
+
+@final
+class Buffer:
+    def __len__(self) -> int: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Samples:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> dict[str, Any]: ...
+
+@final
+class Batches:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> dict[str, Any]: ...
+
+@final
+class Collection:
+    @property
+    def name(self) -> str: ...
+    @property
+    def schema(self) -> tuple[Field, ...]: ...
+    @property
+    def dataset(self) -> Dataset: ...
+    @property
+    def indices(self) -> NDArray[np.int64] | None: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: _Indices, /) -> dict[str, Any]: ...
+    def __iter__(self) -> Samples: ...
+    def batches(self, size: int, *, threads: int | None = None) -> Batches: ...
+    def select(self, condition: str) -> Collection: ...
+    def digest(
+        self,
+        level: str = "full",
+        *,
+        progress: _Progress | None = None,
+        threads: int | None = None,
+    ) -> str: ...
+
+@final
+class Dataset:
+    @property
+    def collections(self) -> tuple[str, ...]: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def info(self) -> dict[str, Any]: ...
+    @property
+    def schema(self) -> tuple[Field, ...]: ...
+    def __getitem__(self, name: str, /) -> Collection: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, name: str, /) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def digest(
+        self, *, progress: _Progress | None = None, threads: int | None = None
+    ) -> dict[str, Digest]: ...
+    def verify(
+        self,
+        *,
+        quick: bool = False,
+        expect: Sequence[str] = ...,
+        progress: _Progress | None = None,
+        threads: int | None = None,
+    ) -> VerifyReport: ...
+
+@final
+class Loader:
+    def __new__(
+        cls,
+        collection: Collection,
+        batch_size: int,
+        *,
+        shuffle: bool = False,
+        seed: int = 0,
+        weights: ArrayLike | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+        drop_last: bool = False,
+        fields: Sequence[str] | None = None,
+        threads: int | None = None,
+        window: int | None = None,
+        verify: bool = True,
+        transforms: Sequence[Callable[[Any], Any]] = ...,
+    ) -> Self: ...
+    @property
+    def steps_left(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def schema(self) -> tuple[Field, ...]: ...
+    @property
+    def transforms(self) -> list[Callable[[Any], Any]]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Any: ...
+    def set_epoch(self, epoch: int) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: object) -> None: ...
+
+@final
+class Writer:
+    @property
+    def schema(self) -> tuple[Field, ...]: ...
+    def write(
+        self, collection: str, sample: dict[str, Any], *, metadata: dict[str, Any] | None = None
+    ) -> None: ...
+    def write_batch(
+        self, collection: str, batch: dict[str, Any], *, metadata: dict[str, Any] | None = None
+    ) -> None: ...
+    def finish(self) -> Written: ...
+    def abort(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+def open(path: _Paths) -> Dataset: ...
+def verify(
+    path: _Paths,
+    *,
+    quick: bool = False,
+    expect: Sequence[str] = ...,
+    progress: _Progress | None = None,
+    threads: int | None = None,
+) -> VerifyReport: ...
+def digest(
+    path: _Paths, *, progress: _Progress | None = None, threads: int | None = None
+) -> dict[str, Digest]: ...
+def diff(
+    expected: _Paths,
+    found: _Paths,
+    *,
+    collections: Sequence[str] = ...,
+    values_only: bool = False,
+    ignore_order: bool = False,
+    limit: int = 20,
+    progress: _Progress | None = None,
+    threads: int | None = None,
+) -> DiffReport: ...
+def convert(
+    source: _Paths,
+    target: _Path,
+    *,
+    to: str,
+    options: dict[str, Any] | None = None,
+    collections: Sequence[str] = ...,
+    strict: bool = False,
+    proof: bool = True,
+    progress: _Progress | None = None,
+    threads: int | None = None,
+) -> ConvertReport: ...
+def create(
+    path: _Path,
+    *,
+    format: str,
+    schema: Sequence[Field],
+    collections: Sequence[str] = ...,
+    options: dict[str, Any] | None = None,
+) -> Writer: ...
+def pack(
+    source: _Path,
+    target: _Path,
+    *,
+    compression: str = "stored",
+    date: str = "1980-01-01",
+    include_stray: bool = False,
+    raw_keys: bool = False,
+    progress: _Progress | None = None,
+    threads: int | None = None,
+) -> SaveReport: ...
+def unpack(
+    source: _Path,
+    target: _Path,
+    *,
+    progress: _Progress | None = None,
+    threads: int | None = None,
+) -> SaveReport: ...
+def migrate(
+    paths: Sequence[_Path],
+    *,
+    to: int = 3,
+    dry_run: bool = False,
+    progress: _Progress | None = None,
+) -> MigrateReport: ...
+def _restore(dataset: Dataset, name: str, rows: Sequence[int] | None) -> Collection: ...

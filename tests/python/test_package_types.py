@@ -1,0 +1,83 @@
+"""The types that the Python package declares are those that it has, and hold in a program under mypy --strict."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+#: A program that uses everything, written once for readers of types: it is not run.
+PROGRAM = """
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import packstone
+
+dataset: packstone.Dataset = packstone.open(Path("data"))
+several = packstone.open(["a", Path("b")])
+name: str = dataset.collections[0]
+collection: packstone.Collection = dataset[name]
+sample: dict[str, Any] = collection[0]
+batch: dict[str, Any] = collection[1:3]
+batch = collection[[3, 1, 2]]
+batch = collection[np.array([True, False])]
+count: int = len(collection.select("label == 3"))
+for sample in collection:
+    print(sample["x"])
+for batch in collection.batches(256, threads=2):
+    print(batch["x"])
+for field in collection.schema:
+    shape: tuple[int | None, ...] = field.shape
+report: packstone.VerifyReport = dataset.verify(progress=lambda done, total: None)
+for finding in report.findings:
+    place: packstone.Place = finding.place
+digests: dict[str, packstone.Digest] = packstone.digest("data")
+equal: bool = packstone.diff("a", "b").equal
+converted: packstone.ConvertReport = packstone.convert("a", "b", to="sds", options={"x": 1})
+packed: packstone.SaveReport = packstone.pack("a", "b.tdz")
+migrated: packstone.MigrateReport = packstone.migrate(["a"], dry_run=True)
+with packstone.Loader(collection, 256, shuffle=True, weights=np.ones(3), transforms=[dict]) as loader:
+    state: dict[str, Any] = loader.state_dict()
+    loader.load_state_dict(state)
+    steps: int = len(loader)
+schema = [packstone.field("x", "float32", (3,)), packstone.field(("a", "b"), np.int8), packstone.field("t", str)]
+with packstone.create("new", format="sedpack", schema=schema) as writer:
+    writer.write("train", sample, metadata={"day": 3})
+    writer.write_batch("train", batch)
+try:
+    packstone.open("none")
+except packstone.NotFoundError as error:
+    print(error.code, error.place.file, error.message, error.kind)
+"""
+
+#: What mypy must refuse.
+WRONG = """
+import packstone
+
+packstone.open(3)
+packstone.open("data").verify(quick="no")
+packstone.Loader("data", 256)
+number: int = packstone.open("data")["train"].digest()
+"""
+
+
+def mypy(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mypy", "--strict", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_programs_check(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    cache = ("--cache-dir", tmp_path / "cache")
+    for what in ((tmp_path / "program.py",), ("-p", "packstone")):
+        done = mypy(*cache, *what)
+        assert done.returncode == 0, done.stdout + done.stderr
+    wrong = mypy(*cache, tmp_path / "wrong.py")
+    assert wrong.stdout.count("error:") == 4, wrong.stdout + wrong.stderr
+
+
+def test_stubs_are_those_of_the_extension() -> None:
+    command = [sys.executable, "-m", "mypy.stubtest", "packstone", "--concise"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
