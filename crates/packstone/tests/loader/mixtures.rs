@@ -13,8 +13,11 @@ use packstone::model::DType;
 
 use crate::kit::{Made, numbers, options, written};
 
+/// A dataset, a collection of it, and how many of its samples stand against those of the others.
+type Part = (Arc<dyn Dataset>, Arc<dyn Collection>, u64);
+
 /// The same samples in every format, with the ratio of each.
-fn everywhere() -> Vec<(Arc<dyn Dataset>, Arc<dyn Collection>, u64)> {
+fn everywhere() -> Vec<Part> {
     let made: Arc<dyn Collection> = Arc::new(Made::new(60, 8));
     let all: [(&str, Value, u64); 5] = [
         ("sedpack", json!({"compression": "ZSTD", "examples_per_shard": 7}), 3),
@@ -32,7 +35,7 @@ fn everywhere() -> Vec<(Arc<dyn Dataset>, Arc<dyn Collection>, u64)> {
     all.into_iter().map(write).collect()
 }
 
-fn mixture(all: &[(Arc<dyn Dataset>, Arc<dyn Collection>, u64)], stop: Stop) -> Mixture {
+fn mixture(all: &[Part], stop: Stop) -> Mixture {
     let source = |(at, (_, collection, ratio)): (usize, &(_, Arc<dyn Collection>, u64))| {
         let order: Arc<dyn Order> = match at % 3 {
             0 => Arc::new(Shuffled::new(60, 5).unwrap()),
@@ -44,7 +47,7 @@ fn mixture(all: &[(Arc<dyn Dataset>, Arc<dyn Collection>, u64)], stop: Stop) -> 
     Mixture::new(all.iter().enumerate().map(source).collect(), stop, 9).unwrap()
 }
 
-fn joined(all: &[(Arc<dyn Dataset>, Arc<dyn Collection>, u64)]) -> Fingerprint {
+fn joined(all: &[Part]) -> Fingerprint {
     let each = all.iter().map(|(dataset, collection, _)| {
         Fingerprint::of(dataset.as_ref(), collection.as_ref()).unwrap()
     });
@@ -52,7 +55,7 @@ fn joined(all: &[(Arc<dyn Dataset>, Arc<dyn Collection>, u64)]) -> Fingerprint {
 }
 
 fn mixed_loader(
-    all: &[(Arc<dyn Dataset>, Arc<dyn Collection>, u64)],
+    all: &[Part],
     order: &Arc<dyn Order>,
     share: Share,
     options: LoaderOptions,
@@ -130,7 +133,7 @@ fn the_fingerprint_covers_every_dataset_and_their_order() {
     )
     .unwrap()
     .state();
-    let refused = |others: &[(Arc<dyn Dataset>, Arc<dyn Collection>, u64)]| {
+    let refused = |others: &[Part]| {
         let order: Arc<dyn Order> = Arc::new(mixture(others, Stop::All));
         let share = Share::alone(4).unwrap();
         let mut loader = mixed_loader(others, &order, share, options(0)).unwrap();
