@@ -183,7 +183,7 @@ fn bench_measures_reads_beside_the_machine() {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
     assert_eq!(lines.last().unwrap().text("command"), "bench");
-    let codec = |line: &&Value| line.text("what") == "lz4 decoding";
+    let codec = |line: &&Value| line.get("what").and_then(Value::as_str) == Some("lz4 decoding");
     let threads = lines.iter().filter(codec).map(|line| line.number("threads"));
     assert_eq!(threads.collect::<Vec<_>>(), [1, 2]);
     let part = |line: &&Value| line.get("of_codec").is_some_and(|part| part.as_number().is_some());

@@ -7,7 +7,7 @@
 //! train/y.memmap, train/y.shape.memmap        a field of varying shape
 //! train/t/meta.json                           text or JSON, a value a sample
 //! ```
-//! Samples that were the root of a tree once, as what is carried along says, are the root again: batch size [N], and the
+//! Samples that were the root of a tree once, as what is carried along says, are the root again: batch size `[N]`, and the
 //! fields are its keys.
 //!
 //! The number of samples need not be known. Memory is bounded by the number of fields. A folder is written in place and

@@ -42,7 +42,7 @@ const TURN_BYTES: u64 = 64 << 20;
 /// files that no document names.
 ///
 /// # Errors
-/// Those of reading the tree, of [`transfer::files`] and of [`write`]; then nothing has changed.
+/// Those of reading the tree, of [`transfer::files`] and of [`write()`]; then nothing has changed.
 pub fn pack(
     source: Arc<dyn Root>,
     root: &Arc<dyn RootMut>,
