@@ -310,7 +310,7 @@ impl Rowwise {
         declared: Option<&[Field]>,
         limits: Limits,
     ) -> Result<Self> {
-        let found = readers(node, &limits)?;
+        let found = readers(node, &limits);
         let (schema, fields) = match declared {
             Some(declared) => as_declared(found, declared),
             None => found,

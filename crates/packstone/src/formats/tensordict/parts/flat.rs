@@ -39,27 +39,26 @@ pub type KeyPath = Arc<[String]>;
 /// Everything below a node that is no mapping, in tree order.
 pub fn flatten(node: &Node) -> Vec<(KeyPath, Seen)> {
     let mut found = Vec::new();
-    walk(node, &mut Vec::new(), &mut |path, seen| found.push((path, seen)));
+    each_seen(node, &mut |path, seen| found.push((path, seen)));
     found
 }
 
-/// The same for some of the entries of a mapping, one after another to `out`.
-pub fn walk_entries<'a>(
-    entries: &'a [(String, Node)],
-    path: &mut Vec<&'a str>,
-    out: &mut impl FnMut(KeyPath, Seen),
-) {
-    for (key, child) in entries {
-        path.push(key);
-        walk(child, path, out);
-        path.pop();
-    }
+/// The same, one after another to `out`.
+pub fn each_seen(node: &Node, out: &mut impl FnMut(KeyPath, Seen)) {
+    walk(node, &mut Vec::new(), out);
 }
 
 fn walk<'a>(node: &'a Node, path: &mut Vec<&'a str>, out: &mut impl FnMut(KeyPath, Seen)) {
     let owned = |path: &[&str]| path.iter().map(|key| (*key).to_owned()).collect();
     let seen = match node {
-        Node::TensorDict(node) => return walk_entries(&node.entries, path, out),
+        Node::TensorDict(node) => {
+            for (key, child) in &node.entries {
+                path.push(key);
+                walk(child, path, out);
+                path.pop();
+            }
+            return;
+        }
         Node::TensorClass(node) => {
             walk(&node.tensordict, path, out);
             for (name, value) in &node.fields {
