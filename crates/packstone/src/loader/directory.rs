@@ -10,7 +10,8 @@ use crate::ops::missing_sample;
 
 /// Shards that are remembered of all collections.
 const REMEMBERED: usize = 1 << 20;
-/// Shards that are looked at behind the one that was asked for: they stand in the same list.
+/// Shards that are looked at behind the first one that was asked for: they stand in the same list. Each further jump looks
+/// at twice as many, since it may read the list anew: so many shards are found in a few jumps, in any order.
 const NEIGHBOURS: usize = 64;
 
 /// Which shard: the collection, and the index of the first sample in it.
@@ -23,6 +24,8 @@ pub(super) struct Directory {
     sources: Arc<Sources>,
     known: HashMap<usize, BTreeMap<u64, Arc<ShardRef>>>,
     count: usize,
+    /// How many the next jump looks at.
+    neighbours: usize,
     /// The shard that was found last.
     last: Option<(usize, Arc<ShardRef>)>,
     /// Where the last look-up ended, and what lists the shards behind it.
@@ -31,7 +34,8 @@ pub(super) struct Directory {
 
 impl Directory {
     pub(super) fn new(sources: Arc<Sources>) -> Self {
-        Self { sources, known: HashMap::new(), count: 0, last: None, open: None }
+        let (known, neighbours) = (HashMap::new(), NEIGHBOURS);
+        Self { sources, known, count: 0, neighbours, last: None, open: None }
     }
 
     /// The shard that holds the sample at `index`, and its row there.
@@ -73,7 +77,11 @@ impl Directory {
         };
         let mut found = None;
         let mut end = local;
-        for _ in 0..NEIGHBOURS {
+        let most = self.neighbours;
+        if !follows {
+            self.neighbours = most.saturating_mul(2).min(REMEMBERED / 2);
+        }
+        for _ in 0..most {
             let shard = match listing.next() {
                 Some(Ok(shard)) => Arc::new(shard),
                 Some(Err(error)) if found.is_none() => return Err(error),

@@ -13,6 +13,9 @@
 //! Rows that only need copying, at hand or in maps, go to threads batch by batch, small batches together, and few of them
 //! ahead: threads do not wait for each other's batch, and the memory of a batch that was taken is the next one's.
 
+mod leave;
+mod visit;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -26,11 +29,11 @@ use super::options::OnFault;
 use super::sources::{Sources, outside};
 use super::steps::{Slot, Steps};
 use super::worker::Shared;
-use super::{Drawn, Order, codes};
+use super::{Drawn, Order};
 use crate::error::{Error, Result};
 use crate::exec::died;
 use crate::format::{Access, ShardRef};
-use crate::model::{Batch, Field, Finding, Severity};
+use crate::model::{Batch, Field};
 
 /// Bytes that are guessed for a value of any length before one was seen.
 const GUESS: u64 = 256;
@@ -498,194 +501,5 @@ impl Planner {
             && self.before >= WARM_BYTES
             && self.ahead.len() >= self.course.threads + 2
             && self.pending.get(&shard).is_some_and(whole)
-    }
-
-    /// Hands out a job for the rows that are wanted of a shard; of a map that is there already, for those of one batch.
-    fn visit(&mut self, seq: u64, id: ShardId) {
-        let Some(Pending { shard, mut rows }) = self.pending.remove(&id) else { return };
-        let map = self.access == Access::Mapped
-            && self.cache.as_ref().is_some_and(|cache| cache.holds(id));
-        let last = match self.access {
-            Access::Mapped if map => seq,
-            // Farther ones are planned for the sake of checksums.
-            Access::Apart => {
-                let few = self.window().checked_div(self.batch_bytes()).unwrap_or(0);
-                seq.saturating_add(few)
-            }
-            Access::Mapped | Access::Whole => u64::MAX,
-        };
-        let later = rows.split_off(rows.partition_point(|row| row.0 <= last));
-        if !later.is_empty() {
-            self.pending.insert(id, Pending { shard: Arc::clone(&shard), rows: later });
-        }
-        let mut parts: Vec<Part> = Vec::new();
-        let mut distinct: Vec<usize> = Vec::with_capacity(rows.len());
-        for (seq, row, slot) in rows {
-            let Some(batch) = self.at(seq) else { continue };
-            if let Some(wanted) = batch.wanted.get_mut(slot) {
-                *wanted = None;
-            }
-            match parts.last_mut() {
-                Some(part) if part.seq == seq => part.rows.push((row, slot)),
-                _ => {
-                    let target = Arc::clone(&batch.target);
-                    parts.push(Part { seq, target, rows: vec![(row, slot)] });
-                }
-            }
-            distinct.push(row);
-        }
-        let from = match &mut self.cache {
-            None => return self.submit_apart(id, &shard, parts),
-            Some(cache) => {
-                distinct.sort_unstable();
-                distinct.dedup();
-                let count = distinct.len() as u64;
-                *self.served.entry(id).or_default() += count;
-                match cache.take(id, count) {
-                    Some(batch) if map => return self.gather(id, shard, batch, parts),
-                    Some(batch) => From::Decoded(vec![(shard, batch, parts.len())]),
-                    None => From::Whole(shard),
-                }
-            }
-        };
-        self.submit(id, from, parts);
-    }
-
-    /// Puts rows of a map into the next job.
-    fn gather(&mut self, id: ShardId, shard: Arc<ShardRef>, batch: Arc<Batch>, parts: Vec<Part>) {
-        if self.gathered.source != id.0 {
-            self.submit_gathered();
-        }
-        let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
-        let gathered = &mut self.gathered;
-        gathered.source = id.0;
-        gathered.bytes += self.row_bytes.saturating_mul(rows as u64);
-        gathered.shards.push((shard, batch, parts.len()));
-        gathered.parts.extend(parts);
-    }
-
-    /// Hands out jobs for rows that are read apart from the others of their shard: no more at once than is worth it.
-    fn submit_apart(&mut self, id: ShardId, shard: &Arc<ShardRef>, parts: Vec<Part>) {
-        let (mut together, mut bytes) = (Vec::new(), 0u64);
-        for part in parts {
-            bytes = bytes.saturating_add(self.row_bytes.saturating_mul(part.rows.len() as u64));
-            together.push(part);
-            if bytes >= 4 * JOB_BYTES {
-                self.submit(id, From::Rows(Arc::clone(shard)), std::mem::take(&mut together));
-                bytes = 0;
-            }
-        }
-        if !together.is_empty() {
-            self.submit(id, From::Rows(Arc::clone(shard)), together);
-        }
-    }
-
-    fn submit(&mut self, id: ShardId, from: From, parts: Vec<Part>) {
-        let parts: Arc<[Part]> = parts.into();
-        let number = self.jobs_made;
-        self.jobs_made += 1;
-        self.flying.insert(number, (id, Arc::clone(&parts)));
-        self.jobs.push_back((number, Job { id, from, parts }));
-    }
-
-    /// Lets batches leave that have all of their rows.
-    fn leave(&mut self) {
-        while !self.closed {
-            let seq = self.sent;
-            let Some(batch) = self.at(seq) else { break };
-            if batch.missing > 0 {
-                return;
-            }
-            let made = self.finish(seq);
-            self.sent += 1;
-            match made {
-                Ok((delivery, skipped)) => {
-                    self.ready.push_back(Ready::Batch(Box::new(delivery), skipped));
-                }
-                Err(error) => {
-                    self.ready.push_back(Ready::Failed(error));
-                    (self.ended, self.closed) = (true, true);
-                    return;
-                }
-            }
-        }
-        if self.ended && !self.closed {
-            self.closed = true;
-            self.ready.push_back(self.last.take().map_or(Ready::End, Ready::Failed));
-        }
-    }
-
-    /// Makes a batch of what came.
-    fn finish(&mut self, seq: u64) -> Result<(Delivery, u64)> {
-        let (epoch, policy) = (self.course.epoch, self.course.faults);
-        let Some(batch) = self.at(seq) else { return Err(died()) };
-        batch.faults.sort_by_key(|(slot, _)| *slot);
-        let mut faults = std::mem::take(&mut batch.faults);
-        let target = Arc::clone(&batch.target);
-        let (slots, indices) =
-            (std::mem::take(&mut batch.slots), std::mem::take(&mut batch.indices));
-        let step = batch.step;
-        let number = self.course.steps.number(step);
-        if policy == OnFault::Raise && !faults.is_empty() {
-            return Err(faults.swap_remove(0).1);
-        }
-        let kept: Option<Vec<usize>> = (!faults.is_empty()).then(|| {
-            let faulty = |slot: &usize| faults.binary_search_by_key(slot, |fault| fault.0).is_ok();
-            (0..slots.len()).filter(|slot| !faulty(slot)).collect()
-        });
-        let blank = slots.iter().enumerate().filter(|(_, slot)| slot.position.is_none());
-        let blank: Vec<usize> = blank.map(|(at, _)| at).collect();
-        let rows = target.finish(kept.as_deref(), &blank)?;
-        let all: Vec<usize>;
-        let kept = match &kept {
-            Some(kept) => kept,
-            None => {
-                all = (0..slots.len()).collect();
-                &all
-            }
-        };
-        let skipped = (slots.len() - kept.len()) as u64;
-        let mut notes: Vec<Finding> =
-            faults.into_iter().map(|(_, error)| left_out(&error)).collect();
-        self.shared.note(&mut notes);
-        self.learn(rows.rows() as u64, rows.value_bytes());
-        let slot = |at: &usize| slots.get(*at);
-        let delivery = Delivery {
-            epoch,
-            step: number,
-            positions: kept.iter().filter_map(slot).map(|slot| slot.position).collect(),
-            indices: kept.iter().filter_map(|at| indices.get(*at)).copied().collect(),
-            mask: kept.iter().filter_map(slot).map(|slot| slot.fresh).collect(),
-            batch: rows,
-        };
-        // What the batch was planned with is what it gives back when it is taken.
-        if let Some(batch) = self.at(seq) {
-            batch.slots = slots;
-        }
-        Ok((delivery, skipped))
-    }
-
-    /// Rows are guessed by those that were seen.
-    fn learn(&mut self, rows: u64, bytes: u64) {
-        if self.sources.schema.fields.iter().any(Field::varies)
-            && let Some(seen) = bytes.checked_div(rows)
-        {
-            // A long row is believed at once, a short one by and by.
-            let seen = seen.saturating_add(PLAN_BYTES);
-            let by_and_by = (self.row_bytes / 8).saturating_mul(7).saturating_add(seen / 8);
-            self.row_bytes = if self.learned { seen.max(by_and_by) } else { seen };
-            self.learned = true;
-        }
-    }
-}
-
-/// What is said about a sample that was left out.
-fn left_out(error: &Error) -> Finding {
-    let message = format!("left out: {} [{}]", error.message(), error.code());
-    Finding {
-        severity: Severity::Warning,
-        code: codes::SAMPLE_SKIPPED,
-        place: error.place().clone(),
-        message,
     }
 }

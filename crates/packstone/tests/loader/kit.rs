@@ -132,6 +132,8 @@ pub(crate) struct Made {
     pub(crate) apart: bool,
     pub(crate) tricks: Vec<(u64, Trick)>,
     pub(crate) reads: AtomicU64,
+    /// How often its lists were read.
+    pub(crate) listed: AtomicU64,
     pub(crate) verified: Mutex<Vec<u64>>,
     pub(crate) gate: (Mutex<bool>, Condvar),
     /// Bytes of `n` in each row.
@@ -156,6 +158,7 @@ impl Made {
             apart: false,
             tricks: Vec::new(),
             reads: AtomicU64::new(0),
+            listed: AtomicU64::new(0),
             verified: Mutex::default(),
             gate: (Mutex::new(false), Condvar::new()),
             width,
@@ -200,6 +203,7 @@ impl Collection for Made {
     }
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
+        self.listed.fetch_add(1, Ordering::Relaxed);
         let (len, size) = (self.len, self.size);
         Box::new((from / size..self.shard_count()).map(move |number| {
             let first = number * size;

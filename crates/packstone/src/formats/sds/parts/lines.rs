@@ -267,8 +267,37 @@ pub fn of_sample(batch: &Batch, row: usize, file: &str, number: u64) -> Result<F
         None => Annotation { values: said.record, fields, ..nothing() },
     };
     for (name, value) in values {
+        let name = name.to_string();
+        if about.values.contains_key(&name) {
+            let message = "expected a name for each value, found a field called as a member of the sample's metadata";
+            let place = Place::file(file).field(&name).record(number);
+            return Err(Error::new(Kind::Invalid, codes::NOT_WRITABLE, place, message));
+        }
         about.values.insert(name, value);
     }
     let (file, called) = (file.to_owned(), format!("sample {number}"));
     Ok(Found { file, called, id: id.map(str::to_owned), index: None, about })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use packstone_io::Buf;
+
+    use super::*;
+    use crate::model::{Column, Field, Schema};
+
+    #[test]
+    fn a_text_field_does_not_hide_metadata_of_its_name() {
+        let schema = Arc::new(Schema::new(vec![Field::new("label", DType::Str, [])]));
+        let column = Column::ragged(Buf::from(b"cat".to_vec()), vec![3]).unwrap();
+        let batch = Batch::new(schema, 1, vec![column]).unwrap();
+        let found = of_sample(&batch, 0, "x", 0).unwrap();
+        assert_eq!(found.about.values.get("label").and_then(Value::as_str), Some("cat"));
+        let mut metadata = Object::new();
+        metadata.insert("label", "dog");
+        let both = batch.with_metadata(Arc::new(metadata));
+        assert_eq!(of_sample(&both, 0, "x", 0).unwrap_err().code(), codes::NOT_WRITABLE);
+    }
 }
