@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use packstone::loader::codes;
+use packstone::loader::{Order, Shuffled, codes};
 
 use crate::kit::{Made, Trick, as_collection, listed, loader, mixed, numbers, options};
 
@@ -85,4 +85,17 @@ fn seeking_reads_nothing_and_does_not_wait() {
     }
     slowest.sort_unstable();
     assert!(slowest[1] < Duration::from_millis(5), "{slowest:?}");
+}
+
+#[test]
+fn lists_are_read_a_few_times_and_not_for_every_sample() {
+    let made = Arc::new(Made::new(20_000, 1));
+    let collection = as_collection(&made);
+    let order: Arc<dyn Order> = Arc::new(Shuffled::new(20_000, 5).unwrap());
+    let mut loader = loader(&collection, &order, 500, options(0));
+    let before = made.listed.load(Ordering::Relaxed);
+    let rows: usize = (0..4).map(|_| loader.next().unwrap().unwrap().batch.rows()).sum();
+    let listed = made.listed.load(Ordering::Relaxed) - before;
+    assert_eq!(rows, 2_000);
+    assert!(listed <= 40, "{listed} times");
 }
