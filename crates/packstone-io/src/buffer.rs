@@ -4,11 +4,13 @@
 //! can fail with an error instead of ending the process. A plain large `Vec` starts 16 bytes after a page boundary,
 //! where the kernel copies up to four times slower.
 
-use std::ops::{Deref, RangeBounds};
+use std::ops::{Deref, Range, RangeBounds};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use memmap2::{Advice, MmapMut, MmapOptions};
 
+use crate::backing::Backing;
 use crate::error::IoError;
 
 /// Alignment in bytes that every [`AlignedBuf`] starts at, at least.
@@ -18,18 +20,42 @@ const MAP_FROM: usize = 128 << 10;
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Immutable bytes, cheap to clone and to slice, over a vector, a file map or a pooled buffer.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Buf(Bytes);
+#[derive(Clone, Default)]
+pub struct Buf {
+    bytes: Bytes,
+    /// The file that they are mapped from, where it can be read.
+    file: Option<Arc<Backing>>,
+}
 
 impl Buf {
     /// Wraps any owner of bytes without a copy; the owner is dropped with the last clone.
     pub fn from_owner<T: AsRef<[u8]> + Send + 'static>(owner: T) -> Self {
-        Self(Bytes::from_owner(owner))
+        Bytes::from_owner(owner).into()
     }
 
     /// Copies `bytes` into a new buffer.
     pub fn copy_from(bytes: &[u8]) -> Self {
-        Self(Bytes::copy_from_slice(bytes))
+        Bytes::copy_from_slice(bytes).into()
+    }
+
+    /// The same bytes, which are the map of a file.
+    pub(crate) fn backed_by(self, file: Option<Backing>) -> Self {
+        Self { file: file.map(Arc::new), ..self }
+    }
+
+    /// Copies the bytes of `range` to `out`, in the cheapest way there is; false where they do not fill it exactly.
+    ///
+    /// # Errors
+    /// Where these are the map of a file: `Corrupt` where it was cut since, `Io`.
+    pub fn copy_to(&self, range: Range<usize>, out: &mut [u8]) -> Result<bool, IoError> {
+        let Some(from) = self.bytes.get(range).filter(|from| from.len() == out.len()) else {
+            return Ok(false);
+        };
+        match &self.file {
+            Some(file) if file.copy(from, out)? => {}
+            _ => out.copy_from_slice(from),
+        }
+        Ok(true)
     }
 
     /// A view of `range`, without a copy, or `None` where it does not fit.
@@ -43,28 +69,43 @@ impl Buf {
         let end = match range.end_bound() {
             Bound::Included(n) => n.checked_add(1)?,
             Bound::Excluded(n) => *n,
-            Bound::Unbounded => self.0.len(),
+            Bound::Unbounded => self.bytes.len(),
         };
-        (start <= end && end <= self.0.len()).then(|| Self(self.0.slice(start..end)))
+        let inside = start <= end && end <= self.bytes.len();
+        inside.then(|| Self { bytes: self.bytes.slice(start..end), file: self.file.clone() })
     }
 }
 
 impl Deref for Buf {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 }
 
 impl AsRef<[u8]> for Buf {
     fn as_ref(&self) -> &[u8] {
-        &self.0
+        &self.bytes
+    }
+}
+
+impl PartialEq for Buf {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Buf {}
+
+impl From<Bytes> for Buf {
+    fn from(bytes: Bytes) -> Self {
+        Self { bytes, file: None }
     }
 }
 
 impl From<Vec<u8>> for Buf {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(Bytes::from(bytes))
+        Bytes::from(bytes).into()
     }
 }
 
@@ -76,7 +117,7 @@ impl From<AlignedBuf> for Buf {
 
 impl std::fmt::Debug for Buf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Buf({} bytes)", self.0.len())
+        write!(f, "Buf({} bytes)", self.bytes.len())
     }
 }
 
@@ -188,6 +229,19 @@ impl AlignedBuf {
     /// Shortens to `len` bytes; longer values change nothing.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
+    }
+
+    /// Appends the bytes of `range` in `bytes`; false, and nothing appended, where it reaches outside.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where the memory cannot be had; as for [`Buf::copy_to`].
+    pub fn extend_from_buf(&mut self, bytes: &Buf, range: Range<usize>) -> Result<bool, IoError> {
+        if bytes.get(range.clone()).is_none() {
+            return Ok(false);
+        }
+        let start = self.len;
+        self.set_len(start.saturating_add(range.len()))?;
+        bytes.copy_to(range, self.get_mut(start..).unwrap_or_default())
     }
 
     /// Appends `bytes`.

@@ -9,6 +9,7 @@
 //! creates, grows or touches a file. Writing shows a file only when it is complete.
 
 mod adapters;
+mod backing;
 mod buffer;
 pub mod conformance;
 mod error;

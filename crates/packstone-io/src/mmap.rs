@@ -6,6 +6,7 @@ use std::fs::File;
 
 use memmap2::{Mmap, MmapOptions};
 
+use crate::backing::Backing;
 use crate::buffer::Buf;
 
 /// Maps `len` bytes of `file` from its start, read-only.
@@ -15,5 +16,6 @@ pub(crate) fn map(file: &File, len: usize) -> std::io::Result<Buf> {
     // never trusts a checked byte to stay; or cut it, which ends this process by SIGBUS as for every program that maps
     // files. `LocalRoot::with_mapping(false)` reads instead, for data that others may cut meanwhile.
     let map: Mmap = unsafe { MmapOptions::new().len(len).map_copy_read_only(file)? };
-    Ok(Buf::from_owner(map))
+    let file = Backing::keep(file, &map);
+    Ok(Buf::from_owner(map).backed_by(file))
 }

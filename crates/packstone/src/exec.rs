@@ -67,7 +67,18 @@ pub fn map<T: Sync, R: Send>(
     work: impl Fn(&[T]) -> R + Sync,
 ) -> Result<Vec<R>> {
     let each = items.len().div_ceil(threads.max(1)).max(1);
-    let mut parts = items.chunks(each);
+    at_once(items.chunks(each), work)
+}
+
+/// What `work` makes of each part, all at once, each on a thread of its own, in their order.
+///
+/// # Errors
+/// `exec/thread_died` where `work` panicked: a fault of packstone.
+pub fn at_once<T: Send, R: Send>(
+    parts: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Result<Vec<R>> {
+    let mut parts = parts.into_iter();
     std::thread::scope(|scope| {
         let work = &work;
         let own = parts.next();

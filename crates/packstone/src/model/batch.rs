@@ -332,9 +332,8 @@ impl BatchBuilder {
                 to.width = None;
             }
             to.data.set_len(start.saturating_add(more))?;
-            let copied =
-                to.data.get_mut(start..).is_some_and(|out| from.copy_to(rows.clone(), out));
-            if !copied {
+            let out = to.data.get_mut(start..).unwrap_or_default();
+            if !from.copy_to(rows.clone(), out)? {
                 return Err(mismatch("rows outside of their column".to_owned()));
             }
             if let Some((_, dims)) = &mut to.shapes {

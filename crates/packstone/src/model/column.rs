@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use packstone_io::Buf;
+use packstone_io::{AlignedBuf, Buf};
+
+use crate::error::Result;
 
 /// The values of one field, row by row. Cloning shares the bytes.
 #[derive(Clone, Debug)]
@@ -226,25 +228,35 @@ impl Column {
     }
 
     /// Copies `rows` one after another to `out`; false where they do not fit exactly.
-    pub(crate) fn copy_to(&self, rows: Range<usize>, out: &mut [u8]) -> bool {
-        let mut rest = out;
+    ///
+    /// # Errors
+    /// Those of the file that the rows lie in.
+    pub(crate) fn copy_to(&self, rows: Range<usize>, out: &mut [u8]) -> Result<bool> {
         if let Layout::Dense { width } = &self.layout {
             let span = (rows.start.saturating_mul(*width))..(rows.end.saturating_mul(*width));
-            return match self.data.get(span) {
-                Some(from) if from.len() == rest.len() => {
-                    rest.copy_from_slice(from);
-                    true
-                }
-                _ => false,
-            };
+            return Ok(self.data.copy_to(span, out)?);
         }
+        let mut rest = out;
         for row in rows {
-            let Some(from) = self.bytes(row) else { return false };
-            let Some((to, after)) = rest.split_at_mut_checked(from.len()) else { return false };
-            to.copy_from_slice(from);
+            let Some(span) = self.span(row).filter(|_| row < self.rows) else { return Ok(false) };
+            let Some((to, after)) = rest.split_at_mut_checked(span.len()) else { return Ok(false) };
+            if !self.data.copy_to(span, to)? {
+                return Ok(false);
+            }
             rest = after;
         }
-        rest.is_empty()
+        Ok(rest.is_empty())
+    }
+
+    /// Appends the bytes of one row to `out`; false where there is no such row.
+    ///
+    /// # Errors
+    /// As for [`Column::copy_to`]; `io/out_of_memory`.
+    pub(crate) fn append_to(&self, row: usize, out: &mut AlignedBuf) -> Result<bool> {
+        match self.span(row).filter(|_| row < self.rows) {
+            Some(span) => Ok(out.extend_from_buf(&self.data, span)?),
+            None => Ok(false),
+        }
     }
 }
 
@@ -271,9 +283,9 @@ mod tests {
             assert_eq!(all(&column), want);
             assert!(column.bytes(3).is_none() && column.buf(3).is_none());
             let mut out = [0; 4];
-            assert!(column.copy_to(1..3, &mut out));
+            assert!(column.copy_to(1..3, &mut out).unwrap());
             assert_eq!((&out, column.total(1..3)), (b"cdef", 4));
-            assert!(!column.copy_to(1..4, &mut out));
+            assert!(!column.copy_to(1..4, &mut out).unwrap());
             assert_eq!(
                 all(&column.select(&[2, 0, 2]).unwrap()),
                 [2, 0, 2].map(|r| want[r].clone())

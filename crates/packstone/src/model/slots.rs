@@ -16,6 +16,7 @@ use super::column::Column;
 use super::dtype::DType;
 use super::schema::{Field, Schema};
 use crate::error::Result;
+use crate::exec::at_once;
 
 /// Takes rows of other batches to places of their own.
 #[derive(Debug)]
@@ -23,10 +24,13 @@ pub struct BatchSlots {
     schema: Arc<Schema>,
     rows: usize,
     pool: BufferPool,
+    threads: usize,
     columns: Vec<Filling>,
     metadata: Vec<Arc<Object>>,
 }
 
+/// Bytes that a thread copies at least, where several do: less is done before another one has started.
+const THREAD_BYTES: usize = 4 << 20;
 /// Bytes that are had at most for rows that are still to come.
 const MOST_GUESSED: usize = 64 << 20;
 
@@ -56,7 +60,14 @@ impl BatchSlots {
     pub fn new(schema: Arc<Schema>, rows: usize, pool: &BufferPool) -> Result<Self> {
         let columns = schema.fields.iter().map(|field| Filling::new(field, rows, pool));
         let columns = columns.collect::<Result<_>>()?;
-        Ok(Self { schema, rows, pool: pool.clone(), columns, metadata: Vec::new() })
+        Ok(Self { schema, rows, pool: pool.clone(), threads: 1, columns, metadata: Vec::new() })
+    }
+
+    /// Copies much on up to `threads` threads at once; of itself it has none.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
     }
 
     /// Copies rows of `batch`, which has the same schema, to their slots.
@@ -74,7 +85,7 @@ impl BatchSlots {
             )));
         }
         for (to, from) in self.columns.iter_mut().zip(batch.columns()) {
-            to.put(from, rows, self.rows, &self.pool)?;
+            to.put(from, rows, (self.rows, self.threads), &self.pool)?;
         }
         self.put_metadata(batch, rows);
         Ok(())
@@ -171,18 +182,18 @@ impl Filling {
         &mut self,
         from: &Column,
         rows: &[RowSlot],
-        all: usize,
+        (all, threads): (usize, usize),
         pool: &BufferPool,
     ) -> Result<()> {
         if let Some(width) = self.width {
-            match self.put_fixed(from, rows, width) {
-                Ok(()) => return Ok(()),
-                Err(found) if !self.wide => {
+            match self.put_fixed(from, rows, width, threads)? {
+                None => return Ok(()),
+                Some(found) if !self.wide => {
                     let message = format!("expected rows of {width} bytes, found one of {found}");
                     return Err(mismatch(message));
                 }
                 // A Python integer beyond 64 bits: from here on the rows have lengths of their own.
-                Err(_) => {
+                Some(_) => {
                     let place = |slot: usize| slot.saturating_mul(width);
                     self.spans = (0..all).map(|slot| place(slot)..place(slot + 1)).collect();
                     self.width = None;
@@ -202,7 +213,7 @@ impl Filling {
         self.data.reserve(more)?;
         for (row, slot) in rows {
             let start = self.data.len();
-            self.data.extend_from_slice(bytes(*row))?;
+            from.append_to(*row, &mut self.data)?;
             let end = self.data.len();
             if let Some(span) = self.spans.get_mut(*slot) {
                 *span = start..end;
@@ -221,33 +232,41 @@ impl Filling {
         Ok(())
     }
 
-    /// Copies rows of one width; on failure the width that was found.
-    fn put_fixed(&mut self, from: &Column, rows: &[RowSlot], width: usize) -> Result<(), usize> {
+    /// Copies rows of one width; where one has another, that one.
+    fn put_fixed(
+        &mut self,
+        from: &Column,
+        rows: &[RowSlot],
+        width: usize,
+        threads: usize,
+    ) -> Result<Option<usize>> {
         if let Some(found) = from.width().filter(|found| *found != width) {
-            return Err(found);
+            return Ok(Some(found));
         }
-        let same = from.width().is_some();
-        let mut rest = rows;
-        while let Some((row, slot)) = rest.first().copied() {
-            // Neighbours that stay neighbours go in one copy, where lengths cannot differ.
-            let follows = |(n, (r, s)): (usize, &RowSlot)| {
-                row.checked_add(n) == Some(*r) && slot.checked_add(n) == Some(*s)
-            };
-            let run = if same {
-                rest.iter().enumerate().take_while(|(n, next)| follows((*n, next))).count()
-            } else {
-                1
-            };
-            let run = run.max(1);
-            let start = slot.saturating_mul(width);
-            let end = start.saturating_add(run.saturating_mul(width));
-            let to = self.data.get_mut(start..end).unwrap_or_default();
-            if !from.copy_to(row..row.saturating_add(run), to) {
-                return Err(from.bytes(row).map_or(0, <[u8]>::len));
-            }
-            rest = rest.get(run..).unwrap_or_default();
+        let bytes = rows.len().saturating_mul(width);
+        let parts = threads.min(bytes / THREAD_BYTES).max(1);
+        if parts == 1 || !rows.is_sorted_by(|(_, one), (_, next)| one < next) {
+            return copy_rows(from, rows, width, 0, &mut self.data);
         }
-        Ok(())
+        // Slots ascend, so each part of the rows has a part of the memory to itself.
+        let mut rest: &mut [u8] = &mut self.data;
+        let mut before = 0;
+        let mut work = Vec::with_capacity(parts);
+        for part in rows.chunks(rows.len().div_ceil(parts)) {
+            let (Some((_, first)), Some((_, last))) = (part.first(), part.last()) else { continue };
+            let skip = first.saturating_sub(before).saturating_mul(width);
+            let len = (last + 1).saturating_sub(*first).saturating_mul(width);
+            let memory = std::mem::take(&mut rest).split_at_mut_checked(skip);
+            let memory = memory.and_then(|(_, own)| own.split_at_mut_checked(len));
+            // Only where a slot is outside.
+            let Some((own, after)) = memory else {
+                return copy_rows(from, rows, width, 0, &mut self.data);
+            };
+            work.push((part, *first, own));
+            (rest, before) = (after, last + 1);
+        }
+        let copied = at_once(work, |(part, first, own)| copy_rows(from, part, width, first, own))?;
+        copied.into_iter().find(|found| !matches!(found, Ok(None))).unwrap_or(Ok(None))
     }
 
     fn finish(mut self, rows: usize, kept: Option<&[usize]>) -> Option<Column> {
@@ -297,6 +316,38 @@ impl Filling {
             Some(dims) => dims.and_then(|(rank, dims)| column?.with_shapes(rank, dims)),
         }
     }
+}
+
+/// Copies rows to their slots in `out`, which begins with the slot `first`; a row that is not of `width` bytes is told.
+fn copy_rows(
+    from: &Column,
+    rows: &[RowSlot],
+    width: usize,
+    first: usize,
+    out: &mut [u8],
+) -> Result<Option<usize>> {
+    let same = from.width().is_some();
+    let mut rest = rows;
+    while let Some((row, slot)) = rest.first().copied() {
+        // Neighbours that stay neighbours go in one copy, where lengths cannot differ.
+        let follows = |(n, (r, s)): (usize, &RowSlot)| {
+            row.checked_add(n) == Some(*r) && slot.checked_add(n) == Some(*s)
+        };
+        let run = if same {
+            rest.iter().enumerate().take_while(|(n, next)| follows((*n, next))).count()
+        } else {
+            1
+        };
+        let run = run.max(1);
+        let start = slot.saturating_sub(first).saturating_mul(width);
+        let end = start.saturating_add(run.saturating_mul(width));
+        let to = out.get_mut(start..end).unwrap_or_default();
+        if !from.copy_to(row..row.saturating_add(run), to)? {
+            return Ok(Some(from.bytes(row).map_or(0, <[u8]>::len)));
+        }
+        rest = rest.get(run..).unwrap_or_default();
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

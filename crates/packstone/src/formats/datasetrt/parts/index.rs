@@ -4,13 +4,14 @@
 //! the payload, but what every cache stores is that of the whole record.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
 use super::super::layout::INDEX_ROW;
 use crate::error::{Error, Place, Result};
-use crate::exec::{default_threads, map};
+use crate::exec::{at_once, default_threads};
 
 /// Where a record lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +65,20 @@ const MANY: u64 = 16 * CHUNK;
 /// I/O faults.
 pub fn stray(file: &dyn packstone_io::ReadAt, shards: u64) -> Result<Option<(u64, u64)>> {
     let rows = file.len() / INDEX_ROW as u64;
-    let starts: Vec<u64> = (0..rows.div_ceil(CHUNK)).map(|chunk| chunk * CHUNK).collect();
+    let chunks = rows.div_ceil(CHUNK);
     let threads = default_threads().min(usize::try_from(rows / MANY).unwrap_or(1)).max(1);
-    let look = |start: &u64| stray_in(file, *start..start.saturating_add(CHUNK).min(rows), shards);
-    let found = map(&starts, threads, |part| part.iter().find_map(|start| look(start).transpose()));
-    found?.into_iter().flatten().next().transpose()
+    // Whoever is free takes the next chunk: a thread that starts late leaves more to the others.
+    let next = AtomicU64::new(0);
+    let look = |_| {
+        let taken = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let starts = taken.take_while(|chunk| *chunk < chunks).map(|chunk| chunk * CHUNK);
+        let mut found =
+            starts.map(|start| stray_in(file, start..(start + CHUNK).min(rows), shards));
+        found.find_map(Result::transpose).transpose()
+    };
+    // A thread's first find is its lowest one, and all chunks before it were taken.
+    let found = at_once(0..threads, look)?.into_iter().collect::<Result<Vec<_>>>()?;
+    Ok(found.into_iter().flatten().min())
 }
 
 fn stray_in(
