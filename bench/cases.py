@@ -18,6 +18,14 @@ LOAD_ORDERS = tuple(
 LOAD_VERIFIED = ("load-verified-1", "load-verified-2")
 LOAD = (*LOAD_ORDERS, *LOAD_VERIFIED, "load-start")
 
+#: The Python package against the original's best loop: an epoch in batches with N threads, one of a PyTorch `DataLoader`,
+#: peak memory of a shuffled epoch, single samples, and what comes before the first batch.
+PACKAGE_RATES = (
+    *(f"package-{order}-{threads}" for order in ("sequential", "shuffled") for threads in (1, 2)),
+    *(f"package-torch-{order}" for order in ("sequential", "shuffled")),
+)
+PACKAGE = (*PACKAGE_RATES, "package-memory", "package-single", "package-start")
+
 
 @dataclass(frozen=True)
 class Case:

@@ -13,6 +13,7 @@ bytes, in place of `seconds`.
 
 import json
 import os
+import resource
 import shutil
 import statistics
 import tempfile
@@ -35,7 +36,7 @@ def main(found: Format, figures: dict[str, Figure]) -> None:
         # What the original cannot do is measured on packstone's side alone.
         for what in (what for what in case.what if what in figures):
             job = Job(Path(path), options.data, case.set, case.stored, "", options.scale)
-            print(json.dumps(_measure(what, figures[what], job, options.runs)), flush=True)
+            print(json.dumps(measure(what, figures[what], job, options.runs)), flush=True)
 
 
 def in_child(work: Callable[[], Any]) -> Any:
@@ -60,7 +61,7 @@ def in_child(work: Callable[[], Any]) -> Any:
     return json.loads(text)
 
 
-def _measure(what: str, figure: Figure, job: Job, count: int) -> dict[str, Any]:
+def measure(what: str, figure: Figure, job: Job, count: int) -> dict[str, Any]:
     """The line of one figure: the best mode by its median."""
     runs = {}
     for mode in figure.modes:
@@ -133,6 +134,13 @@ def whole(path: Path) -> Iterator[Path]:
     partial.parent.mkdir(parents=True, exist_ok=True)
     yield partial
     partial.rename(path)
+
+
+def peak(work: Callable[[], Done]) -> Done:
+    """The memory that this process has at most while it works, beyond what it had before, with what it touched of maps."""
+    before = resident_memory()
+    done = work()
+    return replace(done, memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before)
 
 
 def resident_memory() -> int:

@@ -76,8 +76,10 @@ def _measure(found: Format, options: Namespace, command: list[str]) -> tuple[lis
         side = [sys.executable, "-m", f"bench.{found.name}.side", "--data", str(options.data.resolve())]
         original += _lines([*side, "--scale", str(options.scale), "--sets", case.set, *part])
         if not options.original_only:
-            side = [*command, found.name, "--path", str(path)]
-            packstone += _lines([*side, "--set", case.set, *part])
+            named = [found.name, "--path", str(path), "--set", case.set, *part]
+            packstone += _lines([*command, *named])
+            if any(what.startswith("package-") for what in case.what):
+                packstone += _lines([sys.executable, "-m", "bench.package", *named])
     return original, packstone
 
 

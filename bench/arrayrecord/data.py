@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from array_record.python.array_record_module import ArrayRecordWriter
 
-from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, Case, Format
+from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, PACKAGE, PACKAGE_RATES, Case, Format
 from bench.harness import folder_name, whole
 from bench.payloads import SEED, Payloads
 
@@ -72,12 +72,12 @@ FORMAT = Format(
     name="arrayrecord",
     packages=("array_record",),
     cases=tuple(
-        Case(name, stored, ("write", *_READING, *LOAD)) for name in SETS for stored in OPTIONS
+        Case(name, stored, ("write", *_READING, *LOAD, *PACKAGE)) for name in SETS for stored in OPTIONS
     ),
     bases={
         "write": ("encode", "memcpy"),
         **{what: ("decode", "memcpy") for what in _READING if what != "open"},
-        **{what: ("decode", "memcpy") for what in (*LOAD_ORDERS, *LOAD_VERIFIED)},
+        **{what: ("decode", "memcpy") for what in (*LOAD_ORDERS, *LOAD_VERIFIED, *PACKAGE_RATES)},
     },
     ensure=ensure,
 )

@@ -6,13 +6,14 @@ from collections.abc import Callable
 import numpy as np
 from array_record.python.array_record_data_source import ArrayRecordDataSource
 from array_record.python.array_record_module import ArrayRecordReader
+from torch.utils.data import DataLoader
 
-from bench import harness
+from bench import harness, pytorch
 from bench.arrayrecord import data
 from bench.cases import BATCH, Done, Figure, Job
 
 #: Records that are read one at a time.
-SINGLES = 2_048
+SINGLES = 1_024
 #: Bytes of records that are read in batches, about.
 BATCHED_BYTES = 64 << 20
 
@@ -80,6 +81,15 @@ def shuffled(job: Job) -> Done:
     for first in range(0, count, BATCH):
         size += sum(map(len, read(order[first : first + BATCH])))
     return Done(time.perf_counter() - start, samples=count, bytes=size)
+
+
+def torch(job: Job, *, shuffle: bool) -> Done:
+    """An epoch of a `DataLoader` over the data source, which reads batches; processes that are forked from it die."""
+    harness.warm(job.path)
+    loader = DataLoader(
+        ArrayRecordDataSource(str(job.path)), batch_size=BATCH, shuffle=shuffle, collate_fn=list
+    )
+    return pytorch.epoch(loader, pytorch.tensors)
 
 
 def start(job: Job) -> Done:
@@ -151,6 +161,13 @@ FIGURES = {
     **{f"load-sequential-{n}": Figure(sequential, _SEQUENTIAL) for n in (1, 2)},
     **{f"load-shuffled-{n}": Figure(shuffled, _BATCHED) for n in (1, 2)},
     "load-start": Figure(start, ("", _ALONE)),
+    **{f"package-sequential-{n}": Figure(sequential, _SEQUENTIAL) for n in (1, 2)},
+    **{f"package-shuffled-{n}": Figure(shuffled, _BATCHED) for n in (1, 2)},
+    "package-torch-sequential": Figure(lambda job: torch(job, shuffle=False)),
+    "package-torch-shuffled": Figure(lambda job: torch(job, shuffle=True)),
+    "package-memory": Figure(lambda job: harness.peak(lambda: shuffled(job)), _BATCHED[:1]),
+    "package-single": Figure(random, (_ALONE,)),
+    "package-start": Figure(start, ("", _ALONE)),
     "open": Figure(open_, ("", _ALONE, _OFFLOADED)),
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dataset_rt import CacheInput, CacheWriteSuccess, DatasetRuntime, ShardCompression, WriterConfig
 
-from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, Case, Format
+from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, PACKAGE, PACKAGE_RATES, Case, Format
 from bench.harness import folder_name, whole
 from bench.payloads import Payloads
 
@@ -86,12 +86,12 @@ FORMAT = Format(
     name="datasetrt",
     packages=("dataset-rt", "polars"),
     cases=(
-        *(Case(name, stored, (*_STREAMS, *LOAD)) for name in ("records", "blobs") for stored in ("none", "lz4")),
+        *(Case(name, stored, (*_STREAMS, *LOAD, *PACKAGE)) for name in ("records", "blobs") for stored in ("none", "lz4")),
         Case("million", "none", ("open", "open-memory", "table", "filter")),
     ),
     bases={
         "write": ("encode", "sha256"),
-        **{what: ("decode", "memcpy") for what in (*_STREAMS, *LOAD_ORDERS) if what != "write"},
+        **{what: ("decode", "memcpy") for what in (*_STREAMS, *LOAD_ORDERS, *PACKAGE_RATES) if what != "write"},
         **{what: ("sha256",) for what in LOAD_VERIFIED},
     },
     ensure=ensure,

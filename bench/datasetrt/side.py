@@ -3,13 +3,15 @@
 import time
 
 import polars as pl
-from dataset_rt import CachedDataset, DatasetRuntime, ReaderConfig
+from dataset_rt import CachedDataset, CachedSample, DatasetRuntime, ReaderConfig
 
-from bench import harness
-from bench.cases import Done, Figure, Job
+from bench import harness, pytorch
+from bench.cases import BATCH, Done, Figure, Job
 from bench.datasetrt import data
 
 SEED = 7
+#: Samples that are read one at a time.
+SINGLES = 1_024
 
 
 def write(job: Job) -> Done:
@@ -41,6 +43,33 @@ def start(job: Job) -> Done:
     begin = time.perf_counter()
     next(iter(_open(job, runtime, shuffle=True)))
     return Done(time.perf_counter() - begin, samples=1)
+
+
+def single(job: Job) -> Done:
+    """Single samples at random."""
+    harness.warm(job.path)
+    dataset = _open(job, DatasetRuntime(num_workers=1))
+    cache, size = int(dataset.get_metadata()["cache_id"][0]), 0
+    start = time.perf_counter()
+    for index in harness.indices(0, len(dataset), SINGLES):
+        size += len(dataset.get_item(cache, index).data)
+    return Done(time.perf_counter() - start, samples=SINGLES, bytes=size)
+
+
+def torch(job: Job, *, shuffle: bool) -> Done:
+    """An epoch of the library's own `DataLoader`."""
+    harness.warm(job.path)
+    dataset = _open(job, DatasetRuntime(num_workers=2))
+    seed = {"seed": SEED} if shuffle else {}
+    loader = dataset.to_torch_dataloader(
+        shuffle=shuffle, batch_size=BATCH, num_workers=pytorch.workers(job.mode), collate_fn=_payloads,
+        multiprocessing_context="fork", verbose=False, **seed,
+    )  # fmt: skip
+    return pytorch.epoch(loader, pytorch.tensors)
+
+
+def _payloads(samples: list[CachedSample]) -> list[bytes]:
+    return [sample.data for sample in samples]
 
 
 def open_(job: Job) -> Done:
@@ -134,6 +163,13 @@ FIGURES = {
     **{f"load-sequential-{n}": Figure(ordered, _modes(n)) for n in (1, 2)},
     **{f"load-shuffled-{n}": Figure(shuffled, _modes(n)) for n in (1, 2)},
     "load-start": Figure(start),
+    **{f"package-sequential-{n}": Figure(ordered, _modes(n)) for n in (1, 2)},
+    **{f"package-shuffled-{n}": Figure(shuffled, _modes(n)) for n in (1, 2)},
+    "package-torch-sequential": Figure(lambda job: torch(job, shuffle=False), pytorch.WORKERS),
+    "package-torch-shuffled": Figure(lambda job: torch(job, shuffle=True), pytorch.WORKERS),
+    "package-memory": Figure(lambda job: harness.peak(lambda: shuffled(job)), ("threads 2, prefetch 64",)),
+    "package-single": Figure(single),
+    "package-start": Figure(start),
     "open": Figure(open_),
     "open-memory": Figure(open_memory),
     "table": Figure(table),

@@ -16,7 +16,7 @@ import numpy as np
 import signal_dataset as sds
 from signal_dataset import Axis, Coordinate, Field, Record
 
-from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, Case, Format
+from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, PACKAGE, PACKAGE_RATES, Case, Format
 from bench.harness import folder_name, whole
 from bench.payloads import Payloads
 
@@ -85,7 +85,7 @@ def publish_view(root: Path) -> None:
         source.select(range(len(source))).publish(os.fspath(root), dataset_id="view", snapshot_id="view")
 
 
-_READING = ("iterate", "record", "metadata", "open", *LOAD)
+_READING = ("iterate", "record", "metadata", "open", *LOAD, *PACKAGE)
 
 FORMAT = Format(
     name="sds",
@@ -96,7 +96,7 @@ FORMAT = Format(
     ),
     bases={
         "write": ("encode",),
-        **{what: ("decode", "memcpy") for what in ("iterate", "record", *LOAD_ORDERS, *LOAD_VERIFIED)},
+        **{what: ("decode", "memcpy") for what in ("iterate", "record", *LOAD_ORDERS, *LOAD_VERIFIED, *PACKAGE_RATES)},
     },
     ensure=ensure,
 )

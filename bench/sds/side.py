@@ -2,13 +2,15 @@
 
 import os
 import time
+from dataclasses import replace
 
 import numpy as np
 import signal_dataset as sds
 from signal_dataset import Dataset, StorageOptions
+from torch.utils.data import DataLoader
 
-from bench import harness
-from bench.cases import Done, Figure, Job
+from bench import harness, pytorch
+from bench.cases import BATCH, Done, Figure, Job
 from bench.sds import data
 
 #: Records that are read one at a time.
@@ -57,6 +59,19 @@ def shuffled(job: Job) -> Done:
     for index in order:
         size += _size(dataset[index])
     return Done(time.perf_counter() - start, samples=len(order), bytes=size)
+
+
+def torch(job: Job, *, shuffle: bool) -> Done:
+    """An epoch of a `DataLoader` over the dataset, which is a sequence."""
+    dataset = _open(replace(job, mode=""))
+    loader = DataLoader(
+        dataset, batch_size=BATCH, shuffle=shuffle, collate_fn=_stacked, num_workers=pytorch.workers(job.mode)
+    )
+    return pytorch.epoch(loader, pytorch.tensors)
+
+
+def _stacked(records: list[sds.Record]) -> dict[str, np.ndarray]:
+    return {name: np.stack([record[name].data for record in records]) for name in records[0]}
 
 
 def start(job: Job) -> Done:
@@ -110,6 +125,13 @@ FIGURES = {
     **{f"load-sequential-{n}": Figure(iterate, _BATCHES) for n in (1, 2)},
     **{f"load-shuffled-{n}": Figure(shuffled) for n in (1, 2)},
     "load-start": Figure(start),
+    **{f"package-sequential-{n}": Figure(iterate, _BATCHES) for n in (1, 2)},
+    **{f"package-shuffled-{n}": Figure(shuffled) for n in (1, 2)},
+    "package-torch-sequential": Figure(lambda job: torch(job, shuffle=False), pytorch.WORKERS),
+    "package-torch-shuffled": Figure(lambda job: torch(job, shuffle=True), pytorch.WORKERS),
+    "package-memory": Figure(lambda job: harness.peak(lambda: shuffled(job))),
+    "package-single": Figure(record),
+    "package-start": Figure(start),
     "open": Figure(open_),
 }
 

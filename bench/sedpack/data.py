@@ -7,7 +7,7 @@ from sedpack.io import Attribute, Dataset, DatasetStructure, Metadata
 
 import numpy as np
 
-from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, Case, Format
+from bench.cases import LOAD, LOAD_ORDERS, LOAD_VERIFIED, PACKAGE, PACKAGE_RATES, Case, Format
 from bench.harness import folder_name, whole
 from bench.sets import SETS, DataSet
 
@@ -20,7 +20,7 @@ SHARDS = DataSet(
     lambda rng, count: {"x": rng.integers(0, 256, (count, 16), dtype=np.uint8)},
 )
 COMPRESSIONS = ("none", "LZ4", "ZSTD", "GZIP")
-WHAT = ("write", "examples", "batches", "verify", "random", *LOAD)
+WHAT = ("write", "examples", "batches", "verify", "random", *LOAD, *PACKAGE)
 
 
 def create(path: Path, data: DataSet, compression: str) -> Dataset:
@@ -59,13 +59,13 @@ FORMAT = Format(
     packages=("sedpack", "numpy"),
     cases=(
         *(Case(name, compression, WHAT) for name in SETS for compression in COMPRESSIONS),
-        Case(SHARDS.name, "none", ("load-start",)),
+        Case(SHARDS.name, "none", ("load-start", "package-start")),
     ),
     bases={
         "write": ("encode", "memcpy"),
         "batches": ("decode", "mapcopy"),
         "verify": ("sha256",),
-        **{what: ("decode", "memcpy") for what in LOAD_ORDERS},
+        **{what: ("decode", "memcpy") for what in (*LOAD_ORDERS, *PACKAGE_RATES)},
         **{what: ("sha256",) for what in LOAD_VERIFIED},
     },
     ensure=ensure,

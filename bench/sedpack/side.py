@@ -5,13 +5,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from sedpack.io import Dataset
+from torch.utils import data as torch_data
 
-from bench import harness
+from bench import harness, pytorch
 from bench.cases import BATCH, Done, Figure, Job
 from bench.sedpack import data
 from bench.sets import SETS
 
 _ALL: dict[str, Any] = {"split": "train", "repeat": False, "shuffle": 0}
+#: Shards shuffled, and examples in a buffer of the library's usual size.
+_SHUFFLED = {**_ALL, "shuffle": 1_000}
 
 
 def write(job: Job) -> Done:
@@ -42,7 +45,7 @@ def batches(job: Job) -> Done:
 
 def shuffled(job: Job) -> Done:
     """The same with shards shuffled, and examples in a buffer of the library's usual size."""
-    return _batches(job, {**_ALL, "shuffle": 1_000})
+    return _batches(job, _SHUFFLED)
 
 
 def start(job: Job) -> Done:
@@ -54,6 +57,32 @@ def start(job: Job) -> Done:
     )
     next(iter(items))
     return Done(time.perf_counter() - begin, samples=BATCH)
+
+
+class _Batches(torch_data.IterableDataset[Any]):
+    """Batches for a `DataLoader`; its processes have every n-th shard each."""
+
+    def __init__(self, job: Job, how: dict[str, Any]) -> None:
+        self._job, self._how = job, how
+
+    def __iter__(self) -> Any:
+        info = torch_data.get_worker_info()
+        shard_filter = None
+        if info is not None:
+            numbers = iter(range(1 << 60))
+            shard_filter = lambda _shard: next(numbers) % info.num_workers == info.id  # noqa: E731
+        return iter(
+            Dataset(self._job.path).as_numpy_iterator_rust_batched(
+                batch_size=BATCH, file_parallelism=2, shard_filter=shard_filter, **self._how
+            )
+        )
+
+
+def torch(job: Job, how: dict[str, Any]) -> Done:
+    """An epoch of a `DataLoader` over the batches of the library."""
+    harness.warm(job.path)
+    loader = torch_data.DataLoader(_Batches(job, how), batch_size=None, num_workers=pytorch.workers(job.mode))
+    return pytorch.epoch(loader, pytorch.tensors)
 
 
 def _batches(job: Job, how: dict[str, Any]) -> Done:
@@ -111,6 +140,14 @@ FIGURES = {
     "load-shuffled-1": Figure(shuffled, _modes(1)),
     "load-shuffled-2": Figure(shuffled, _modes(2, 4)),
     "load-start": Figure(start, _modes(2)),
+    "package-sequential-1": Figure(batches, _modes(1)),
+    "package-sequential-2": Figure(batches, _modes(2, 4)),
+    "package-shuffled-1": Figure(shuffled, _modes(1)),
+    "package-shuffled-2": Figure(shuffled, _modes(2, 4)),
+    "package-torch-sequential": Figure(lambda job: torch(job, _ALL), pytorch.WORKERS),
+    "package-torch-shuffled": Figure(lambda job: torch(job, _SHUFFLED), pytorch.WORKERS),
+    "package-memory": Figure(lambda job: harness.peak(lambda: shuffled(job)), _modes(2)),
+    "package-start": Figure(start, _modes(2)),
 }
 
 if __name__ == "__main__":

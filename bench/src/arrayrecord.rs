@@ -19,7 +19,7 @@ use crate::measure::{Done, Request, indices};
 
 const BATCH: u64 = 256;
 /// Records that are read one at a time.
-const SINGLES: u64 = 2_048;
+const SINGLES: u64 = 1_024;
 /// Bytes of records that are read in batches, about.
 const BATCHED_BYTES: u64 = 64 << 20;
 /// Bytes of records that a thread encodes, and of file that it decodes, at once.

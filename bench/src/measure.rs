@@ -48,9 +48,9 @@ impl Request {
         self.what.iter().any(|wanted| wanted == what)
     }
 
-    /// True where a figure of the loader is asked for.
+    /// True where a figure of the loader is asked for, or of the Python package, whose base rates are measured here.
     pub(crate) fn wants_load(&self) -> bool {
-        self.what.iter().any(|wanted| wanted.starts_with("load-"))
+        self.what.iter().any(|wanted| wanted.starts_with("load-") || wanted.starts_with("package-"))
     }
 
     /// Measures a figure, where it is asked for, in all modes, which are numbers of threads, and prints the best by its

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from tensordict import TensorDict
 
-from bench.cases import LOAD, LOAD_ORDERS, Case, Format
+from bench.cases import LOAD, LOAD_ORDERS, PACKAGE, PACKAGE_RATES, Case, Format
 from bench.harness import folder_name, whole
 from bench.sets import SETS
 
@@ -54,7 +54,7 @@ def _collections(leaves: int) -> Iterator[tuple[str, dict[str, torch.Tensor]]]:
 
 
 _LEAVES = tuple(f"leaves-{count}" for count in LEAVES)
-_ROWS = ("gather", "batches", "views", *LOAD)
+_ROWS = ("gather", "batches", "views", *LOAD, *PACKAGE)
 
 FORMAT = Format(
     name="tensordict",
@@ -68,7 +68,7 @@ FORMAT = Format(
     bases={
         "gather": ("rowcopy",),
         "batches": ("memcpy",),
-        **{what: ("memcpy",) for what in LOAD_ORDERS},
+        **{what: ("memcpy",) for what in (*LOAD_ORDERS, *PACKAGE_RATES)},
         "pack": ("crc32",),
         "unpack": ("crc32",),
     },

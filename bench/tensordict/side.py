@@ -2,18 +2,22 @@
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from tensordict import TensorDict, pack_memmap, unpack_memmap
+from torch.utils.data import DataLoader
 
-from bench import harness
+from bench import harness, pytorch
 from bench.cases import BATCH, Done, Figure, Job
 from bench.harness import indices
 from bench.tensordict import data
 
 #: Random gathers in one run.
 GATHERS = 64
+#: Rows that are taken one at a time.
+SINGLES = 1_024
 
 
 def write(job: Job) -> Done:
@@ -82,6 +86,25 @@ def start(job: Job) -> Done:
     td = _load(job)
     batch = td[torch.randperm(len(td))[:BATCH]]
     return Done(time.perf_counter() - begin, samples=len(batch))
+
+
+def single(job: Job) -> Done:
+    """Single rows at random."""
+    td = _rows(replace(job, mode="threads 1"))
+    return _taken(td, (td[row].clone()[None] for row in indices(0, len(td), SINGLES)), owned=True)
+
+
+def torch_epoch(job: Job, *, shuffle: bool) -> Done:
+    """An epoch of a `DataLoader`, which takes whole batches of a TensorDict."""
+    td = _rows(replace(job, mode="threads 1"))
+    loader = DataLoader(
+        td, batch_size=BATCH, shuffle=shuffle, collate_fn=_same, num_workers=pytorch.workers(job.mode)
+    )
+    return pytorch.epoch(loader, lambda batch: (len(batch), batch.bytes()))
+
+
+def _same(batch: TensorDict) -> TensorDict:
+    return batch
 
 
 def views(job: Job) -> Done:
@@ -155,6 +178,13 @@ FIGURES = {
     **{f"load-shuffled-{n}": Figure(shuffled, (f"threads {n}",)) for n in (1, 2)},
     **{f"load-weighted-{n}": Figure(weighted, (f"threads {n}",)) for n in (1, 2)},
     "load-start": Figure(start, ("mode r",)),
+    **{f"package-sequential-{n}": Figure(batches, (f"threads {n}",)) for n in (1, 2)},
+    **{f"package-shuffled-{n}": Figure(shuffled, (f"threads {n}",)) for n in (1, 2)},
+    "package-torch-sequential": Figure(lambda job: torch_epoch(job, shuffle=False), pytorch.WORKERS),
+    "package-torch-shuffled": Figure(lambda job: torch_epoch(job, shuffle=True), pytorch.WORKERS),
+    "package-memory": Figure(lambda job: harness.peak(lambda: shuffled(job)), ("threads 2",)),
+    "package-single": Figure(single),
+    "package-start": Figure(start, ("mode r",)),
     "pack": Figure(pack),
     "unpack": Figure(unpack),
 }
