@@ -1,6 +1,6 @@
 //! Records and annotation sets as collections of samples.
 //!
-//! What is read at once is a part of a shard: as many records as promise some 32 MiB, at most 1024. Parts of one shard
+//! What is read at once is a part of a shard: as many records as promise some 4 MiB, which stay in the caches, at most 1024. Parts of one shard
 //! have its number. Entries of a view that follow one another in one shard are read as one part, with the number of the
 //! first.
 
@@ -23,7 +23,7 @@ use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
 
 /// Bytes of a shard that are read at once.
-const PART_BYTES: u64 = 32 << 20;
+const PART_BYTES: u64 = 4 << 20;
 /// Records that are read at once; the original's default.
 const PART_RECORDS: u64 = 1024;
 
