@@ -1,7 +1,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, Self, SupportsIndex, TypeAlias, final, overload
+from typing import Any, Literal, Self, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,7 @@ from packstone._reports import (
     ConvertReport,
     DiffReport,
     Digest,
+    Finding,
     MigrateReport,
     SaveReport,
     VerifyReport,
@@ -20,6 +21,9 @@ from packstone._schema import Field
 _Path: TypeAlias = str | PathLike[str]
 _Paths: TypeAlias = _Path | Sequence[_Path]
 _Indices: TypeAlias = slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any] | np.bool_]
+_Order: TypeAlias = Literal[
+    "sequential", "shuffled", "blocks", "weighted", "distinct", "balanced", "indices", "native"
+]
 _Progress: TypeAlias = Callable[[int, int], object]
 
 __all__ = [
@@ -32,6 +36,7 @@ __all__ = [
     "Writer",
     "__version__",
     "_restore",
+    "_resume",
     "convert",
     "create",
     "diff",
@@ -48,6 +53,7 @@ __version__: str
 @final
 class Buffer:
     def __len__(self) -> int: ...
+    def _writable(self) -> Buffer | None: ...
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
 
@@ -117,19 +123,30 @@ class Dataset:
 class Loader:
     def __new__(
         cls,
-        collection: Collection,
+        collections: Collection | Sequence[Collection],
         batch_size: int,
         *,
+        order: _Order | None = None,
         shuffle: bool = False,
         seed: int = 0,
-        weights: ArrayLike | None = None,
+        weights: str | ArrayLike | None = None,
+        draws: int | None = None,
+        key: str | ArrayLike | None = None,
+        stop: Literal["first", "all"] | None = None,
+        shards: int = 16,
+        indices: _Indices | None = None,
+        ratios: Sequence[float] | None = None,
         rank: int = 0,
         world_size: int = 1,
+        replicas: int = 1,
+        remainder: Literal["short", "pad", "drop", "repeat"] | None = None,
         drop_last: bool = False,
+        on_error: Literal["raise", "skip"] = "raise",
         fields: Sequence[str] | None = None,
         threads: int | None = None,
         window: int | None = None,
         verify: bool = True,
+        extras: Sequence[Literal["mask", "positions", "indices"]] = ...,
         transforms: Sequence[Callable[[Any], Any]] = ...,
     ) -> Self: ...
     @property
@@ -137,18 +154,30 @@ class Loader:
     @property
     def epoch(self) -> int: ...
     @property
+    def samples(self) -> int: ...
+    @property
+    def order(self) -> str: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
     def schema(self) -> tuple[Field, ...]: ...
     @property
     def transforms(self) -> list[Callable[[Any], Any]]: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Any: ...
+    def take_notes(self) -> tuple[Finding, ...]: ...
+    def skip(self, batches: int) -> None: ...
+    def rewind(self, batches: int | None = None) -> None: ...
     def set_epoch(self, epoch: int) -> None: ...
     def state_dict(self) -> dict[str, Any]: ...
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_exception: object) -> None: ...
+    @property
+    def _done(self) -> int: ...
+    def _worker(self, number: int, workers: int, done: int) -> Loader: ...
 
 @final
 class Writer:
@@ -234,3 +263,4 @@ def migrate(
     progress: _Progress | None = None,
 ) -> MigrateReport: ...
 def _restore(dataset: Dataset, name: str, rows: Sequence[int] | None) -> Collection: ...
+def _resume(arguments: tuple[Any, ...], keywords: dict[str, Any], state: dict[str, Any]) -> Loader: ...

@@ -66,12 +66,12 @@ impl Reader {
         self.with(|context| ops::gather(self.collection.as_ref(), &stored, None, context))
     }
 
-    /// One sample: a batch, and its row there. Where samples may differ in their fields it need not have those of the
+    /// One sample: a batch, its row there, and whether the batch was made for it alone. Where samples may differ in their fields it need not have those of the
     /// collection.
-    fn sample(&self, index: u64) -> Result<(Batch, usize)> {
+    fn sample(&self, index: u64) -> Result<(Batch, usize, bool)> {
         match self.gather(&[index]) {
             Err(_) if self.mixes_fields => {}
-            gathered => return gathered.map(|batch| (batch, 0)),
+            gathered => return gathered.map(|batch| (batch, 0, true)),
         }
         let stored = self.stored(index);
         let missing = || {
@@ -82,7 +82,7 @@ impl Reader {
         let runs = self.with(|context| self.collection.read_runs(&shard, None, context))?;
         let found = runs.into_iter().find_map(|(part, batch)| {
             let row = usize::try_from(stored.checked_sub(part.first)?).ok()?;
-            (row < batch.rows()).then_some((batch, row))
+            (row < batch.rows()).then_some((batch, row, false))
         });
         found.ok_or_else(missing)
     }
@@ -130,10 +130,10 @@ impl Collection {
         &self.reader
     }
 
-    /// The dataset, and the paths that it was opened from.
+    /// The dataset, and the absolute paths that it was opened from.
     pub(crate) fn opened(&self, py: Python<'_>) -> (Arc<dyn format::Dataset>, Vec<PathBuf>) {
         let dataset = self.dataset.bind(py).get();
-        (Arc::clone(&dataset.dataset), dataset.paths.clone())
+        (Arc::clone(&dataset.dataset), dataset.absolute.clone())
     }
 }
 
@@ -170,13 +170,13 @@ impl Collection {
         let reader = &self.reader;
         match key::read(key, reader.len())? {
             Key::One(index) => {
-                let (batch, row) = py.detach(|| reader.sample(index)).or_raise(py)?;
-                let mut own = None;
-                reader.shape_of(py, &batch, &mut own)?.sample(py, &batch, row)
+                let (batch, row, own) = py.detach(|| reader.sample(index)).or_raise(py)?;
+                let mut other = None;
+                reader.shape_of(py, &batch, &mut other)?.sample(py, &batch, row, own)
             }
             Key::Many(indices) => {
                 let batch = py.detach(|| reader.gather(&indices)).or_raise(py)?;
-                reader.shape.batch(py, &batch)
+                reader.shape.batch(py, &batch, true)
             }
         }
     }

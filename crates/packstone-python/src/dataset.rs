@@ -19,6 +19,8 @@ use crate::{dtypes, values};
 #[pyclass(frozen, module = "packstone", mapping)]
 pub(crate) struct Dataset {
     pub(crate) paths: Vec<PathBuf>,
+    /// The same from the root on: they are right in any folder, and in any process.
+    pub(crate) absolute: Vec<PathBuf>,
     /// The collection that its address names.
     only: Option<String>,
     pub(crate) format: &'static dyn format::Format,
@@ -55,6 +57,7 @@ impl Dataset {
     /// Opens it; the interpreter lock is released meanwhile.
     pub(crate) fn open(py: Python<'_>, paths: Paths) -> PyResult<Self> {
         let (paths, only) = paths.split();
+        let absolute = paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
         let opened = py.detach(|| {
             let opened = site::open_all(&paths, &Limits::default())?;
             if let Some(name) = &only {
@@ -63,7 +66,7 @@ impl Dataset {
             Ok::<_, packstone::Error>(opened)
         });
         let site::Opened { format, dataset, .. } = opened.or_raise(py)?;
-        Ok(Self { paths, only, format, dataset })
+        Ok(Self { paths, absolute, only, format, dataset })
     }
 
     /// The names of its collections.
@@ -80,13 +83,12 @@ impl Dataset {
     }
 
     /// The arguments that open it again.
-    fn address(&self) -> PyResult<Vec<PathBuf>> {
-        let mut paths =
-            self.paths.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
+    fn address(&self) -> Vec<PathBuf> {
+        let mut paths = self.absolute.clone();
         if let (Some(first), Some(name)) = (paths.first_mut(), &self.only) {
             first.as_mut_os_string().push(format!("#{name}"));
         }
-        Ok(paths)
+        paths
     }
 }
 
@@ -173,7 +175,7 @@ impl Dataset {
     /// Datasets pickle as the absolute paths that they were opened from.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let open = py.import("packstone")?.getattr("open")?;
-        let paths = PyList::new(py, self.address()?.iter().map(|path| path.as_os_str()))?;
+        let paths = PyList::new(py, self.address().iter().map(|path| path.as_os_str()))?;
         PyTuple::new(py, [open, PyTuple::new(py, [paths])?.into_any()])
     }
 

@@ -94,7 +94,7 @@ impl Samples {
             Ok(mut kept) => kept.take(),
             Err(_) => None,
         };
-        let made = self.reader.shape_of(py, &batch, &mut other)?.sample(py, &batch, row)?;
+        let made = self.reader.shape_of(py, &batch, &mut other)?.sample(py, &batch, row, false)?;
         if let Ok(mut kept) = self.other.try_lock() {
             *kept = other;
         }
@@ -151,7 +151,8 @@ impl Batches {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         match py.detach(|| self.advance()).or_raise(py)? {
             None => Ok(None),
-            Some(batch) => self.reader.shape.batch(py, &batch).map(Some),
+            // Those of a scan may look at files.
+            Some(batch) => self.reader.shape.batch(py, &batch, false).map(Some),
         }
     }
 }

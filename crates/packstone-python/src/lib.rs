@@ -14,13 +14,16 @@ mod archives;
 mod buffer;
 mod collection;
 mod columns;
+mod course;
 mod dataset;
 mod dtypes;
 mod failure;
 mod iterate;
 mod key;
+mod keywords;
 mod loader;
 mod operations;
+mod orders;
 mod values;
 mod watch;
 mod writer;
@@ -38,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use super::iterate::{Batches, Samples};
     #[pymodule_export]
-    use super::loader::Loader;
+    use super::loader::{Loader, resume};
     #[pymodule_export]
     use super::operations::{convert, diff, digest, open, verify};
 
