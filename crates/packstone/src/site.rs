@@ -13,9 +13,13 @@ use crate::registry;
 
 mod operations;
 mod selection;
+mod signal;
 
-pub use operations::{convert, split_address, verify};
+pub use operations::{convert, digest_record, save_digests, split_address, verify};
 pub use selection::{save_selection, sources};
+pub use signal::{
+    Annotate, Annotated, Annotations, View, Viewed, Which, Work, annotate, signal, view,
+};
 
 /// A root for what is at `path`: a folder, or a file as a root that shows nothing else.
 ///
