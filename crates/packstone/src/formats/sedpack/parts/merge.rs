@@ -83,6 +83,21 @@ pub fn check_unused(root: &dyn packstone_io::Root, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// True where nothing was ever written under a part name.
+pub fn is_unused(root: &dyn packstone_io::Root, name: &str) -> bool {
+    check_unused(root, name).is_ok()
+}
+
+/// True where a part of that name waits for its merge.
+pub fn is_waiting(root: &dyn packstone_io::Root, name: &str) -> bool {
+    part_path(name).is_ok_and(|path| root.len(&path).is_ok())
+}
+
+/// True where a part of that name was merged.
+pub fn is_merged(root: &dyn packstone_io::Root, name: &str) -> bool {
+    part_path(name).is_ok_and(|path| root.len(&merged_path(&path)).is_ok())
+}
+
 /// Where a part file goes once it is merged.
 fn merged_path(part: &RelPath) -> RelPath {
     let name = part.as_str().replacen(PART_PREFIX, MERGED_PREFIX, 1);
