@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use packstone::Result;
 use packstone::expr::Expr;
 use packstone::format::{self, ReadContext};
 use packstone::model::Batch;
-use packstone::ops::{self, DigestOptions, Find, Scan};
+use packstone::ops::{self, ChosenSamples, DigestOptions, Find, Scan};
+use packstone::{Result, site};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,6 +16,7 @@ use crate::dataset::{Dataset, schema};
 use crate::failure::{OrRaise, usage};
 use crate::iterate::{Batches, Samples};
 use crate::key::{self, Key};
+use crate::metadata::Metadata;
 use crate::operations::Progressed;
 use crate::values::Shape;
 use crate::watch;
@@ -25,6 +26,9 @@ use crate::watch;
 pub(crate) struct Collection {
     dataset: Py<Dataset>,
     reader: Arc<Reader>,
+    /// How its samples were selected.
+    condition: Option<String>,
+    metadata: Py<Metadata>,
 }
 
 /// What reads the samples; shared with iterators.
@@ -42,6 +46,15 @@ impl Reader {
     /// Number of samples.
     pub(crate) fn len(&self) -> u64 {
         self.rows.as_ref().map_or_else(|| self.collection.len(), |rows| rows.len() as u64)
+    }
+
+    /// The samples as a collection of the library; those that are selected, where any are.
+    fn source(&self) -> Arc<dyn format::Collection> {
+        let collection = Arc::clone(&self.collection);
+        match &self.rows {
+            None => collection,
+            Some(rows) => Arc::new(ChosenSamples::new(collection, Arc::clone(rows))),
+        }
     }
 
     /// The index in the stored collection of a sample of this one.
@@ -120,7 +133,9 @@ impl Collection {
         let shape = Shape::new(dataset.py(), collection.schema())?;
         let mixes_fields = dataset.get().format.mixes_fields();
         let reader = Reader { collection, rows, shape, mixes_fields, contexts: Mutex::default() };
-        Ok(Self { dataset: dataset.clone().unbind(), reader: Arc::new(reader) })
+        let (dataset, reader) = (dataset.clone(), Arc::new(reader));
+        let metadata = Py::new(dataset.py(), Metadata::new(reader.source()))?;
+        Ok(Self { dataset: dataset.unbind(), reader, condition: None, metadata })
     }
 }
 
@@ -128,6 +143,11 @@ impl Collection {
     /// What reads the samples.
     pub(crate) fn reader(&self) -> &Arc<Reader> {
         &self.reader
+    }
+
+    /// The samples as a collection of the library, see [`Reader::source`].
+    pub(crate) fn source(&self) -> Arc<dyn format::Collection> {
+        self.reader.source()
     }
 
     /// The dataset, and the absolute paths that it was opened from.
@@ -194,9 +214,13 @@ impl Collection {
 
     /// The samples whose metadata meet a condition, such as "label == 3 and snr > 0.5", as a collection.
     fn select(&self, py: Python<'_>, condition: &str) -> PyResult<Self> {
+        let text = match &self.condition {
+            Some(before) => format!("({before}) and ({condition})"),
+            None => condition.to_owned(),
+        };
         let condition = Expr::parse(condition).or_raise(py)?;
         let collection = Arc::clone(&self.reader.collection);
-        let matches = watch::run(py, None, move |progress| {
+        let matches = watch::run(py, None, "samples", move |progress| {
             let find = Find::new(collection).condition(Some(condition));
             let mut rows = Vec::new();
             for found in find.matches()? {
@@ -213,7 +237,33 @@ impl Collection {
                 kept.copied().collect()
             }
         };
-        Self::new(self.dataset.bind(py), Arc::clone(&self.reader.collection), Some(rows))
+        let collection = Arc::clone(&self.reader.collection);
+        let made = Self::new(self.dataset.bind(py), collection, Some(rows))?;
+        Ok(Self { condition: Some(text), ..made })
+    }
+
+    /// Writes which samples of which data these are to a new file, whole or not at all; `packstone.open` opens it wherever a
+    /// dataset is meant.
+    ///
+    /// Raises `ExistsError`, and `UnsupportedError` for formats that keep no selections: all but DatasetRT.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let dataset = Arc::clone(&self.dataset.bind(py).get().dataset);
+        let saved = py.detach(|| {
+            let samples: Arc<[u64]> = match &self.reader.rows {
+                Some(rows) => Arc::clone(rows),
+                None => (0..self.reader.len()).collect(),
+            };
+            let (collection, condition) = (self.name(), self.condition.as_deref());
+            let chosen = format::Selected { collection, samples: &samples, condition };
+            site::save_selection(dataset.as_ref(), &chosen, &path)
+        });
+        saved.or_raise(py)
+    }
+
+    /// What is said about the samples, as columns of Arrow, see `packstone.Metadata`. Nothing is read before it is used.
+    #[getter]
+    fn metadata(&self, py: Python<'_>) -> Py<Metadata> {
+        self.metadata.clone_ref(py)
     }
 
     /// Which samples of the stored collection these are; `None` for all of them.
@@ -240,15 +290,10 @@ impl Collection {
                 "expected full, values, full_unordered or values_unordered, found {level:?}"
             )));
         }
-        if self.reader.rows.is_some() {
-            return Err(PyValueError::new_err(
-                "expected a stored collection, found selected samples, which have no digest",
-            ));
-        }
         let mut options = DigestOptions::default();
         options.threads = threads.unwrap_or(options.threads);
-        let collection = Arc::clone(&self.reader.collection);
-        let digest = watch::run(py, progress.as_ref(), move |progress| {
+        let collection = self.source();
+        let digest = watch::run(py, progress.as_ref(), "B", move |progress| {
             ops::digest_collection(collection, &options, Some(progress))
         })?;
         Ok(match level {

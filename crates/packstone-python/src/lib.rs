@@ -5,12 +5,13 @@
 //!     └── _native (this crate)   Dataset, Collection, iterators, operations: thin, over the library
 //! ```
 //!
-//! Values are NumPy arrays over [`buffer`], the one file here with unsafe code. Every read and every operation releases
+//! Values are NumPy arrays over [`buffer`], metadata columns of Arrow through [`arrow`]; no other file has unsafe code. Every read and every operation releases
 //! the interpreter lock; long ones run in [`watch`], which listens for Ctrl-C.
 
 use pyo3::prelude::*;
 
 mod archives;
+mod arrow;
 mod buffer;
 mod collection;
 mod columns;
@@ -22,8 +23,13 @@ mod iterate;
 mod key;
 mod keywords;
 mod loader;
+mod mend;
+mod metadata;
 mod operations;
 mod orders;
+mod parts;
+mod program;
+mod signal;
 mod values;
 mod watch;
 mod writer;
@@ -43,8 +49,17 @@ mod _native {
     #[pymodule_export]
     use super::loader::{Loader, resume};
     #[pymodule_export]
-    use super::operations::{convert, diff, digest, open, verify};
-
+    use super::mend::{formats, merge, refresh, repair};
+    #[pymodule_export]
+    use super::metadata::Metadata;
+    #[pymodule_export]
+    use super::operations::{convert, diff, digest, open, reopen, verify};
+    #[pymodule_export]
+    use super::parts::{Parts, create_parts, resume as resume_parts};
+    #[pymodule_export]
+    use super::program::run;
+    #[pymodule_export]
+    use super::signal::{annotate, view};
     #[pymodule_export]
     use super::writer::{Writer, create};
 
