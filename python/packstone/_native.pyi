@@ -1,30 +1,52 @@
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any, Literal, Self, SupportsIndex, TypeAlias, final, overload
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    SupportsIndex,
+    TypeAlias,
+    final,
+    overload,
+    type_check_only,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packstone._reports import (
+    AnnotateReport,
     ConvertReport,
     DiffReport,
     Digest,
     Finding,
+    FormatInfo,
+    MergeReport,
     MigrateReport,
+    RefreshReport,
+    RepairReport,
     SaveReport,
     VerifyReport,
+    ViewReport,
     Written,
 )
 from packstone._schema import Field
 
 _Path: TypeAlias = str | PathLike[str]
-_Paths: TypeAlias = _Path | Sequence[_Path]
+_Paths: TypeAlias = _Path | Sequence[_Path] | Dataset
 _Indices: TypeAlias = slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any] | np.bool_]
 _Order: TypeAlias = Literal[
     "sequential", "shuffled", "blocks", "weighted", "distinct", "balanced", "indices", "native"
 ]
-_Progress: TypeAlias = Callable[[int, int], object]
+_Progress: TypeAlias = Callable[[int, int, str], object] | _Bar
+
+@type_check_only
+class _Bar(Protocol):
+    total: Any
+    def update(self, n: int, /) -> object: ...
+
 
 __all__ = [
     "Batches",
@@ -32,20 +54,32 @@ __all__ = [
     "Collection",
     "Dataset",
     "Loader",
+    "Metadata",
+    "Parts",
     "Samples",
     "Writer",
     "__version__",
+    "_parts",
+    "_reopen",
     "_restore",
     "_resume",
+    "_run",
+    "annotate",
     "convert",
     "create",
+    "create_parts",
     "diff",
     "digest",
+    "formats",
+    "merge",
     "migrate",
     "open",
     "pack",
+    "refresh",
+    "repair",
     "unpack",
     "verify",
+    "view",
 ]
 
 __version__: str
@@ -84,7 +118,10 @@ class Collection:
     def __getitem__(self, key: _Indices, /) -> dict[str, Any]: ...
     def __iter__(self) -> Samples: ...
     def batches(self, size: int, *, threads: int | None = None) -> Batches: ...
+    @property
+    def metadata(self) -> Metadata: ...
     def select(self, condition: str) -> Collection: ...
+    def save(self, path: _Path) -> None: ...
     def digest(
         self,
         level: str = "full",
@@ -92,6 +129,14 @@ class Collection:
         progress: _Progress | None = None,
         threads: int | None = None,
     ) -> str: ...
+
+@final
+class Metadata:
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Dataset:
@@ -115,6 +160,7 @@ class Dataset:
         *,
         quick: bool = False,
         expect: Sequence[str] = ...,
+        against: _Path | None = None,
         progress: _Progress | None = None,
         threads: int | None = None,
     ) -> VerifyReport: ...
@@ -187,24 +233,41 @@ class Writer:
         self, collection: str, sample: dict[str, Any], *, metadata: dict[str, Any] | None = None
     ) -> None: ...
     def write_batch(
-        self, collection: str, batch: dict[str, Any], *, metadata: dict[str, Any] | None = None
+        self,
+        collection: str,
+        batch: dict[str, Any],
+        *,
+        metadata: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
     ) -> None: ...
     def finish(self) -> Written: ...
     def abort(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
 
-def open(path: _Paths) -> Dataset: ...
+@final
+class Parts:
+    @property
+    def finished(self) -> tuple[str, ...]: ...
+    def open(self, name: str) -> Writer: ...
+    def commit(self, names: Sequence[str] = ...) -> Written: ...
+
+def open(path: _Paths, *, follow: Sequence[_Path] = ...) -> Dataset: ...
 def verify(
     path: _Paths,
     *,
     quick: bool = False,
     expect: Sequence[str] = ...,
+    against: _Path | None = None,
+    follow: Sequence[_Path] = ...,
     progress: _Progress | None = None,
     threads: int | None = None,
 ) -> VerifyReport: ...
 def digest(
-    path: _Paths, *, progress: _Progress | None = None, threads: int | None = None
+    path: _Paths,
+    *,
+    save: _Path | None = None,
+    progress: _Progress | None = None,
+    threads: int | None = None,
 ) -> dict[str, Digest]: ...
 def diff(
     expected: _Paths,
@@ -233,10 +296,25 @@ def create(
     path: _Path,
     *,
     format: str,
-    schema: Sequence[Field],
+    schema: Sequence[Field] | None = None,
     collections: Sequence[str] = ...,
     options: dict[str, Any] | None = None,
 ) -> Writer: ...
+def create_parts(
+    path: _Path,
+    *,
+    format: str,
+    schema: Sequence[Field],
+    collections: Sequence[str] | None = None,
+    options: dict[str, Any] | None = None,
+) -> Parts: ...
+def _parts(
+    path: _Path,
+    format: str,
+    schema: Sequence[Field],
+    collections: Sequence[str] | None,
+    options: dict[str, Any] | None,
+) -> Parts: ...
 def pack(
     source: _Path,
     target: _Path,
@@ -262,5 +340,50 @@ def migrate(
     dry_run: bool = False,
     progress: _Progress | None = None,
 ) -> MigrateReport: ...
+def merge(
+    path: _Path,
+    parts: Sequence[str] = ...,
+    *,
+    expect: int | None = None,
+    progress: _Progress | None = None,
+) -> MergeReport: ...
+def repair(
+    path: _Path, *, dry_run: bool = False, progress: _Progress | None = None
+) -> RepairReport: ...
+def refresh(path: _Path, *, progress: _Progress | None = None) -> RefreshReport: ...
+def formats() -> tuple[FormatInfo, ...]: ...
+def annotate(
+    dataset: _Path,
+    annotations: Collection | Dataset | _Path | Iterable[dict[str, Any]] | None = None,
+    *,
+    name: str,
+    by_id: bool = False,
+    missing: Literal["skipped", "failed"] | None = None,
+    metadata: dict[str, Any] | None = None,
+    publication_id: str | None = None,
+    records_per_shard: int = 10_000,
+    worker: str | None = None,
+    first: int | None = None,
+    publish: bool = False,
+    retries: int = 8,
+    follow: Sequence[_Path] = ...,
+    progress: _Progress | None = None,
+    threads: int | None = None,
+) -> AnnotateReport: ...
+def view(
+    source: _Path,
+    target: _Path,
+    records: str | slice | Sequence[int] | NDArray[np.integer[Any]] | None = None,
+    *,
+    materialize: bool = False,
+    dataset_id: str | None = None,
+    snapshot_id: str = "snapshot",
+    metadata: dict[str, Any] | None = None,
+    records_per_shard: int = 10_000,
+    follow: Sequence[_Path] = ...,
+    progress: _Progress | None = None,
+) -> ViewReport: ...
+def _run(arguments: Sequence[str]) -> int: ...
+def _reopen(paths: _Paths, follow: Sequence[_Path]) -> Dataset: ...
 def _restore(dataset: Dataset, name: str, rows: Sequence[int] | None) -> Collection: ...
 def _resume(arguments: tuple[Any, ...], keywords: dict[str, Any], state: dict[str, Any]) -> Loader: ...
