@@ -28,7 +28,7 @@ for batch in collection.batches(256, threads=2):
     print(batch["x"])
 for field in collection.schema:
     shape: tuple[int | None, ...] = field.shape
-report: packstone.VerifyReport = dataset.verify(progress=lambda done, total: None)
+report: packstone.VerifyReport = dataset.verify(progress=lambda done, total, unit: None)
 for finding in report.findings:
     place: packstone.Place = finding.place
 digests: dict[str, packstone.Digest] = packstone.digest("data")
@@ -36,6 +36,16 @@ equal: bool = packstone.diff("a", "b").equal
 converted: packstone.ConvertReport = packstone.convert("a", "b", to="sds", options={"x": 1})
 packed: packstone.SaveReport = packstone.pack("a", "b.tdz")
 migrated: packstone.MigrateReport = packstone.migrate(["a"], dry_run=True)
+view: packstone.Dataset = packstone.open("view", follow=["data"])
+metadata: packstone.Metadata = collection.select("x > 1").metadata
+columns: tuple[str, ...] = metadata.columns
+collection.select("x > 1").save("some.json")
+annotated: packstone.AnnotateReport = packstone.annotate("data", [{"values": {"a": 1}}], name="set")
+viewed: packstone.ViewReport = packstone.view("data", "view", [1, 2], materialize=True)
+repaired: packstone.RepairReport = packstone.repair("data", dry_run=True)
+merged: packstone.MergeReport = packstone.merge("data", expect=2)
+refreshed: packstone.RefreshReport = packstone.refresh("data.tdz")
+options: dict[str, str] = packstone.formats()[0].options
 with packstone.Loader(collection, 256, shuffle=True, weights=np.ones(3), transforms=[dict]) as loader:
     state: dict[str, Any] = loader.state_dict()
     loader.load_state_dict(state)
@@ -44,6 +54,12 @@ schema = [packstone.field("x", "float32", (3,)), packstone.field(("a", "b"), np.
 with packstone.create("new", format="sedpack", schema=schema) as writer:
     writer.write("train", sample, metadata={"day": 3})
     writer.write_batch("train", batch)
+with packstone.create("new", format="sedpack") as inferred:
+    inferred.write_batch("train", batch, metadata=[{"day": 3}])
+parts: packstone.Parts = packstone.create_parts("new", format="sds", schema=schema)
+with parts.open("worker-1") as part:
+    part.write("train", sample)
+done: packstone.Written = parts.commit(["worker-1"])
 try:
     packstone.open("none")
 except packstone.NotFoundError as error:

@@ -186,7 +186,7 @@ pub(crate) fn annotate<'py>(
 /// Raises `UnsupportedError` for another format, `NotFoundError` for positions outside, `ExistsError`.
 #[pyfunction]
 #[pyo3(signature = (
-    source, target, records=None, *, materialize=false, dataset_id=None, snapshot_id="snapshot".to_owned(),
+    source, target, records=None, *, materialize=false, dataset_id=None, snapshot_id="snapshot",
     metadata=None, records_per_shard=10_000, follow=Vec::new(), progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
@@ -197,7 +197,7 @@ pub(crate) fn view<'py>(
     records: Option<Bound<'py, PyAny>>,
     materialize: bool,
     dataset_id: Option<String>,
-    snapshot_id: String,
+    snapshot_id: &str,
     metadata: Option<Bound<'py, PyAny>>,
     records_per_shard: u64,
     follow: Vec<PathBuf>,
@@ -215,7 +215,7 @@ pub(crate) fn view<'py>(
     request.which = records.map_or(Ok(site::Which::All), |records| which(&records))?;
     request.metadata = written_options(py, metadata)?;
     request.materialize = materialize;
-    (request.dataset_id, request.snapshot_id) = (dataset_id, snapshot_id);
+    (request.dataset_id, request.snapshot_id) = (dataset_id, snapshot_id.to_owned());
     request.records_per_shard = records_per_shard;
     let done = watch::run(py, progress.as_ref(), "records", move |progress| {
         let sources = site::followed(&follow)?;

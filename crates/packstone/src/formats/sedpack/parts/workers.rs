@@ -103,6 +103,7 @@ fn remove_all(root: &dyn RootMut, folder: &RelPath, depth: usize) {
 
 impl Parts for Workers {
     fn open(&self, name: &str) -> Result<Box<dyn Writer>> {
+        merge::part_folder(name)?;
         if name.contains('/') || known(name) != name {
             let message =
                 format!("expected the name of a part without / and {TRY}, found {name:?}");
