@@ -62,7 +62,7 @@ def test_exit_codes_are_those_of_the_program() -> None:
         for command in ([os.environ["PACKSTONE_BIN"]], COMMAND)
     ]
     assert {(done.returncode, done.stdout) for done in timed} == {(1, timed[0].stdout)}
-    for arguments in (["inspect", "no/such"], ["no such"], ["verify"], ["--json", "verify"]):
+    for arguments in (["inspect", "no/such"], ["no such"], ["verify"], ["inspect", os.fsdecode(b"no/such/\xff")], ["--json", "verify"]):
         assert both(*arguments).returncode in (1, 2)
 
 

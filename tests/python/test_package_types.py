@@ -3,6 +3,9 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import BuiltinFunctionType, GetSetDescriptorType
+
+import packstone
 
 #: A program that uses everything, written once for readers of types: it is not run.
 PROGRAM = """
@@ -97,3 +100,23 @@ def test_stubs_are_those_of_the_extension() -> None:
     command = [sys.executable, "-m", "mypy.stubtest", "packstone", "--concise"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_everything_public_is_described() -> None:
+    for name in packstone.__all__:
+        value = getattr(packstone, name)
+        if name != "__version__":
+            assert value.__doc__ and not value.__doc__.startswith(f"{name}("), name
+        if not isinstance(value, type) or issubclass(value, BaseException):
+            continue
+        for member, of in vars(value).items():
+            if not member.startswith("_") and (callable(of) or isinstance(of, property | GetSetDescriptorType)):
+                assert of.__doc__, f"{name}.{member}"
+
+
+def test_functions_say_what_they_give_and_raise() -> None:
+    for name in packstone.__all__:
+        value = getattr(packstone, name)
+        if isinstance(value, BuiltinFunctionType) and name != "formats":
+            assert "Return" in value.__doc__ or "`Parts`" in value.__doc__ or name == "create_parts", name
+            assert "Raises" in value.__doc__ or name == "diff", name

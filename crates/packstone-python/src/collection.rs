@@ -21,7 +21,10 @@ use crate::operations::Progressed;
 use crate::values::Shape;
 use crate::watch;
 
-/// A sequence of samples.
+/// A sequence of samples: those of a stored collection, or those of it that were selected.
+///
+/// Values of a sample have the shapes of their fields, those of a batch a leading dimension of samples. Reading raises
+/// `CorruptError` and `NotFoundError` for what is damaged or missing, `IndexError` for indices outside.
 #[pyclass(frozen, module = "packstone", sequence)]
 pub(crate) struct Collection {
     dataset: Py<Dataset>,
@@ -206,13 +209,18 @@ impl Collection {
         Samples::new(Arc::clone(&self.reader))
     }
 
-    /// Batches of `size` samples in order; the last one may be short.
+    /// Batches of `size` samples in order, dicts of arrays `[size, …]`; the last one may be short. They are decoded ahead on
+    /// `threads`, as many as the machine runs where nothing is said.
+    ///
+    /// Raises `InvalidError` for a size of 0.
     #[pyo3(signature = (size, *, threads=None))]
     fn batches(&self, py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<Batches> {
         Batches::new(Arc::clone(&self.reader), size, threads).or_raise(py)
     }
 
-    /// The samples whose metadata meet a condition, such as "label == 3 and snr > 0.5", as a collection.
+    /// The samples whose metadata meet a condition, such as "label == 3 and snr > 0.5", as a collection in the same order.
+    ///
+    /// Raises `InvalidError` for a condition that is none, names what is not there, or compares unlike things.
     fn select(&self, py: Python<'_>, condition: &str) -> PyResult<Self> {
         let text = match &self.condition {
             Some(before) => format!("({before}) and ({condition})"),
@@ -266,7 +274,7 @@ impl Collection {
         self.metadata.clone_ref(py)
     }
 
-    /// Which samples of the stored collection these are; `None` for all of them.
+    /// Which samples of the stored collection these are, an array of `int64`; `None` for all of them.
     #[getter]
     fn indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let Some(rows) = &self.reader.rows else { return Ok(None) };
@@ -275,8 +283,11 @@ impl Collection {
         Ok(Some(array.unbind()))
     }
 
-    /// A content digest in lower-case hex. The level is "full" (fields and metadata), "values" (fields alone), or one of
-    /// them with "_unordered" behind it, for samples in any order.
+    /// A content digest in lower-case hex, of a selection too: that of a dataset with these samples alone. The level is "full"
+    /// (fields and metadata), "values" (fields alone), or one of them with "_unordered" behind it, for samples in any order.
+    /// Progress is in bytes.
+    ///
+    /// Raises `ValueError` for another level, `CorruptError` for values that cannot be read.
     #[pyo3(signature = (level="full", *, progress=None, threads=None))]
     fn digest<'py>(
         &self,

@@ -15,7 +15,9 @@ use crate::failure::OrRaise;
 use crate::operations::{self, Progressed};
 use crate::{dtypes, values};
 
-/// An open dataset: its collections by name.
+/// An open dataset: its collections by name, `dataset["train"]`. It pickles as the absolute paths that it was opened from.
+///
+/// Raises `NotFoundError`, which is a `LookupError`, for names that it does not have.
 #[pyclass(frozen, module = "packstone", mapping)]
 #[derive(Clone)]
 pub(crate) struct Dataset {

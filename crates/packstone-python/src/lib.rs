@@ -34,7 +34,8 @@ mod values;
 mod watch;
 mod writer;
 
-#[pymodule]
+// PyO3 would say that it runs without the interpreter lock; nobody tested that.
+#[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
     use super::archives::{migrate, pack, unpack};
