@@ -16,31 +16,9 @@ import pytest
 import packstone
 import sedpack_real as real
 from conftest import CACHES, GOLDEN, ROOT
-from package import row, same
+from package import joined, numbered, numbers, row, same
 
 PATH = GOLDEN / "fb_multi_split" / "data"
-
-
-def numbered(path: Path, count: int, per_shard: int = 5) -> packstone.Collection:
-    """Samples in shards, each with its number."""
-    from sedpack.io import Dataset
-    from sedpack.io.metadata import Attribute, DatasetStructure, Metadata
-
-    structure = DatasetStructure(
-        saved_data_description=[
-            Attribute(name="number", dtype="int64", shape=()),
-            Attribute(name="values", dtype="float32", shape=(3,)),
-        ],
-        shard_file_type="fb",
-        compression="LZ4",
-        examples_per_shard=per_shard,
-    )
-    dataset = Dataset.create(path=path, metadata=Metadata(description="numbers"), dataset_structure=structure)
-    with dataset.filler() as filler:
-        for number in range(count):
-            values = {"number": np.int64(number), "values": np.full(3, number, dtype=np.float32)}
-            filler.write_example(values=values, split="train")
-    return packstone.open(path)["train"]
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +45,6 @@ def second() -> dict[str, Callable[..., list[int]]]:
     """The second implementation of the orders."""
     with contextlib.redirect_stdout(io.StringIO()):
         return runpy.run_path(str(ROOT / "tests" / "golden" / "loader" / "generate.py"))
-
-
-def numbers(batches: Any) -> list[list[int]]:
-    """The numbers of the samples of each batch."""
-    return [batch["number"].tolist() for batch in batches]
-
-
-def joined(batches: list[list[int]]) -> list[int]:
-    return [number for batch in batches for number in batch]
 
 
 def test_batches_come_in_order(many: packstone.Collection) -> None:
