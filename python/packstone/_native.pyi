@@ -35,8 +35,10 @@ __all__ = [
     "Samples",
     "Writer",
     "__version__",
+    "_load_tree",
     "_restore",
     "_resume",
+    "_save_tree",
     "convert",
     "create",
     "diff",
@@ -264,3 +266,13 @@ def migrate(
 ) -> MigrateReport: ...
 def _restore(dataset: Dataset, name: str, rows: Sequence[int] | None) -> Collection: ...
 def _resume(arguments: tuple[Any, ...], keywords: dict[str, Any], state: dict[str, Any]) -> Loader: ...
+def _load_tree(path: _Path, robust_key: bool) -> tuple[Any, ...]: ...
+def _save_tree(
+    tree: tuple[Any, ...],
+    target: _Path,
+    archive: bool,
+    compression: str,
+    replace: bool,
+    progress: _Progress | None,
+    threads: int | None,
+) -> SaveReport: ...

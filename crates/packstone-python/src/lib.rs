@@ -24,6 +24,7 @@ mod keywords;
 mod loader;
 mod operations;
 mod orders;
+mod trees;
 mod values;
 mod watch;
 mod writer;
@@ -45,6 +46,8 @@ mod _native {
     #[pymodule_export]
     use super::operations::{convert, diff, digest, open, verify};
 
+    #[pymodule_export]
+    use super::trees::{load_tree, save_tree};
     #[pymodule_export]
     use super::writer::{Writer, create};
 

@@ -309,8 +309,7 @@ impl Loader {
     fn take_notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let notes = self.with(py, |course| course.engine.take_notes());
         let make = py.import("packstone._reports")?.getattr("finding")?;
-        let notes =
-            notes.iter().map(|note| make.call1((values::json(py, &note.to_json())?,)));
+        let notes = notes.iter().map(|note| make.call1((values::json(py, &note.to_json())?,)));
         PyTuple::new(py, notes.collect::<PyResult<Vec<_>>>()?)
     }
 
