@@ -260,7 +260,7 @@ def _described(value: Any, keys: tuple[str, ...]) -> tuple[Any, ...]:
     if isinstance(value, tensordict.NonTensorStack):
         # Of several dimensions, in the order of indices.
         device = None if value.device is None else "cpu"
-        return ("stack", list(value.batch_size), 0, device, _json(value.tolist(), keys))
+        return ("stack", list(value.batch_size), value.stack_dim, device, _json(value.tolist(), keys))
     if isinstance(value, tensordict.NonTensorData | tensordict.MetaData):
         name, batch_size = type(value).__name__, list(value.batch_size)
         for container, cls in _CONTAINERS.items():

@@ -52,19 +52,6 @@ def loaded(name: str) -> Any:
         return None
 
 
-def plain(tree: Any) -> Any:
-    """The same without views."""
-    if isinstance(tree, TensorDict):
-        return TensorDict(
-            {key: plain(value) for key, value in tree.items()}, tree.batch_size, names=tree.names, device=tree.device
-        )
-    views = type(tree).__name__ in ("_SubTensorDict", *(f"_{kind}TensorDict" for kind in VIEWS))
-    return tree.to_tensordict() if views else tree
-
-
-VIEWS = ("Permuted", "Transposed", "Viewed", "Unsqueezed", "Squeezed")
-
-
 def has_views(name: str) -> bool:
     return name.startswith(("sub_", "view_"))
 
@@ -117,7 +104,8 @@ def test_golden_trees_are_saved_for_the_original(name: str, ending: str, tmp_pat
     if name == "nested_tensors_all_empty":
         return
     assert real.leaves(again) == real.leaves(tree)
-    if original is not None and not has_views(name):
+    # The original, too, saves a tree of no device as one of the processor.
+    if original is not None and not has_views(name) and name != "device_none":
         assert real.describe(again) == real.describe(original)
 
 
@@ -250,12 +238,14 @@ def test_saves_are_whole_or_not_there(tmp_path: Path) -> None:
 
 
 def test_damaged_trees_raise() -> None:
-    for file in sorted((TREES / "bad").glob("*/expected_error.json")):
-        for path in file.parent.glob("data*"):
-            try:
-                packstone.tensordict.load(path)
-            except packstone.Error as error:
-                assert error.code.startswith(("tensordict/", "io/", "zip/"))
+    raised = 0
+    for path in sorted((TREES / "bad").glob("*/data*")):
+        try:
+            packstone.tensordict.load(path)
+        except packstone.Error as error:
+            assert error.code.startswith(("tensordict/", "io/", "zip/", "json/"))
+            raised += 1
+    assert raised > 20
 
 
 def test_a_missing_tensordict_is_named() -> None:

@@ -70,21 +70,21 @@ impl Reading {
             Node::Leaf(Leaf { dtype, shape, data }) => {
                 ("leaf", torch(dtype), shape, self.place(py, data)?).into_pyobject(py)?
             }
-            Node::NestedTensor(NestedTensor { dtype, extent, sizes, data }) => {
-                // Every part has a dimension of 0.
-                let rank = usize::try_from(extent.1).unwrap_or(usize::MAX).saturating_mul(8).max(8);
-                let sizes_read = py.detach(|| sizes.open()).or_raise(py)?;
-                let mut parts = sizes_read.chunks(rank);
-                let empty = parts.all(|part| part.chunks(8).any(|size| size == [0; 8]));
-                let sizes = self.place(py, sizes)?;
+            Node::NestedTensor(nested) => {
+                let NestedTensor { dtype, extent, sizes, data } = nested;
+                let shapes = py.detach(|| nested.shapes()).or_raise(py)?;
+                let len = shapes.ends.last().copied().unwrap_or(0);
                 let data = match data {
                     // Nothing is missing where there is nothing.
-                    Bytes::Faulty(_) if empty => self.place(py, &Bytes::Given(Buf::default()))?,
-                    data => self.place(py, data)?,
+                    Bytes::Faulty(_) => Bytes::Given(Buf::default()),
+                    Bytes::Stored { file, .. } => {
+                        Bytes::Stored { file: Arc::clone(file), len: len as u64 }
+                    }
+                    given => given.clone(),
                 };
-                return Ok(("nested", torch(dtype), extent, sizes, data)
-                    .into_pyobject(py)?
-                    .into_any());
+                let (sizes, data) = (self.place(py, sizes)?, self.place(py, &data)?);
+                let made = ("nested", torch(dtype), extent, sizes, data);
+                return Ok(made.into_pyobject(py)?.into_any());
             }
             Node::TensorDict(TensorDict { batch_size, device, names, entries, .. }) => {
                 let entries = entries.iter().map(|(key, node)| Ok((key, self.node(py, node)?)));
@@ -250,7 +250,7 @@ pub(crate) fn save_tree<'py>(
     let start = Instant::now();
     let done = watch::run(py, progress.as_ref(), move |progress| {
         let files = Files::of(&node, &options)?;
-        let (folder, name) = site::new_file(&target)?;
+        let (folder, name) = if replace { site::file(&target) } else { site::new_file(&target) }?;
         let folder: Arc<dyn RootMut> = Arc::new(folder);
         match archive {
             true => packing::write(&folder, &name, files, &options, Some(progress)),
