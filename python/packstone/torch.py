@@ -11,8 +11,6 @@ and `bytes`, values whose shape varies are lists of tensors, and what PyTorch ha
 extended floats) stays a NumPy array.
 """
 
-import os
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, overload
 
@@ -158,8 +156,7 @@ def collate(batch: Any) -> Any:
 class MapDataset(data.Dataset[dict[str, Any]]):
     """A collection as a map-style dataset: the sampler of a `DataLoader` says which samples come.
 
-    A `DataLoader` with a batch size gathers each batch at once, in the process that it has for it. Processes that were
-    forked open the collection anew; those that were spawned get its path.
+    A `DataLoader` with a batch size gathers each batch at once, in the process that it has for it.
     """
 
     def __init__(
@@ -168,33 +165,20 @@ class MapDataset(data.Dataset[dict[str, Any]]):
         """Samples of `collection`; `transform` makes what is delivered of one sample, and is called for each."""
         self._collection = collection
         self._transform = transform
-        self._prepare()
-
-    def _prepare(self) -> None:
-        self._tensors = Tensors(self._collection.schema)
-        self._process = os.getpid()
+        self._tensors = Tensors(collection.schema)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"collection": self._collection, "transform": self._transform}
+        return {"_collection": self._collection, "_transform": self._transform}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._collection, self._transform = state["collection"], state["transform"]
-        self._prepare()
-
-    @property
-    def collection(self) -> Collection:
-        """The collection, as this process has it open."""
-        if self._process != os.getpid():
-            # What another thread held while this process was forked is never given back.
-            self._collection = pickle.loads(pickle.dumps(self._collection))
-            self._process = os.getpid()
-        return self._collection
+        self.__dict__.update(state)
+        self._tensors = Tensors(self._collection.schema)
 
     def __len__(self) -> int:
         return len(self._collection)
 
     def __getitem__(self, index: int) -> Any:
-        sample = self._tensors(self.collection[index])
+        sample = self._tensors(self._collection[index])
         return sample if self._transform is None else self._transform(sample)
 
     def __getitems__(self, indices: list[int]) -> Sequence[Any]:
@@ -205,10 +189,10 @@ class MapDataset(data.Dataset[dict[str, Any]]):
 
     def _gather(self, indices: list[int]) -> Sequence[_Values]:
         try:
-            values = self._tensors(self.collection[indices])
+            values = self._tensors(self._collection[indices])
         except UnsupportedError:
             # Samples that differ in their fields make no batch.
-            return [self._tensors(self.collection[index]) for index in indices]
+            return [self._tensors(self._collection[index]) for index in indices]
         return _Gathered(values, len(indices))
 
 

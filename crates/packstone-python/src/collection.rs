@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use packstone::Result;
 use packstone::expr::Expr;
 use packstone::format::{self, ReadContext};
 use packstone::model::Batch;
 use packstone::ops::{self, DigestOptions, Find, Scan};
+use packstone::{Limits, Result, site};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -24,7 +24,14 @@ use crate::watch;
 #[pyclass(frozen, module = "packstone", sequence)]
 pub(crate) struct Collection {
     dataset: Py<Dataset>,
+    /// Locked only together with the interpreter.
+    kept: Mutex<Kept>,
+}
+
+/// The reader of a process.
+struct Kept {
     reader: Arc<Reader>,
+    process: u32,
 }
 
 /// What reads the samples; shared with iterators.
@@ -120,14 +127,36 @@ impl Collection {
         let shape = Shape::new(dataset.py(), collection.schema())?;
         let mixes_fields = dataset.get().format.mixes_fields();
         let reader = Reader { collection, rows, shape, mixes_fields, contexts: Mutex::default() };
-        Ok(Self { dataset: dataset.clone().unbind(), reader: Arc::new(reader) })
+        let kept = Kept { reader: Arc::new(reader), process: std::process::id() };
+        Ok(Self { dataset: dataset.clone().unbind(), kept: Mutex::new(kept) })
     }
 }
 
 impl Collection {
-    /// What reads the samples.
-    pub(crate) fn reader(&self) -> &Arc<Reader> {
-        &self.reader
+    /// What reads the samples: in a process that was forked, a new one, for what was inherited may be locked for ever.
+    pub(crate) fn reader(&self, py: Python<'_>) -> PyResult<Arc<Reader>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.process != std::process::id() {
+            let Reader { collection, rows, shape, mixes_fields, .. } = kept.reader.as_ref();
+            let paths = &self.dataset.bind(py).get().absolute;
+            let opened = site::open_all(paths, &Limits::default()).or_raise(py)?;
+            let reader = Reader {
+                collection: opened.dataset.collection(collection.name()).or_raise(py)?,
+                rows: rows.clone(),
+                shape: Shape::new(py, &shape.schema)?,
+                mixes_fields: *mixes_fields,
+                contexts: Mutex::default(),
+            };
+            let inherited = std::mem::replace(&mut kept.reader, Arc::new(reader));
+            kept.process = std::process::id();
+            Box::leak(Box::new(inherited));
+        }
+        Ok(Arc::clone(&kept.reader))
+    }
+
+    /// What was opened first; enough for what is known without reading.
+    fn known(&self) -> Arc<Reader> {
+        Arc::clone(&self.kept.lock().unwrap_or_else(PoisonError::into_inner).reader)
     }
 
     /// The dataset, and the absolute paths that it was opened from.
@@ -141,14 +170,14 @@ impl Collection {
 impl Collection {
     /// Its name in the dataset.
     #[getter]
-    fn name(&self) -> &str {
-        self.reader.collection.name()
+    fn name(&self) -> String {
+        self.known().collection.name().to_owned()
     }
 
     /// The fields of its samples: a tuple of `packstone.Field`.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        schema(py, self.reader.collection.schema())
+        schema(py, self.known().collection.schema())
     }
 
     /// The dataset that it is a part of.
@@ -158,7 +187,7 @@ impl Collection {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        Ok(usize::try_from(self.reader.len())?)
+        Ok(usize::try_from(self.known().len())?)
     }
 
     /// A sample for an index; a batch for a slice, a list or array of indices, or a mask.
@@ -167,7 +196,7 @@ impl Collection {
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let reader = &self.reader;
+        let reader = &self.reader(py)?;
         match key::read(key, reader.len())? {
             Key::One(index) => {
                 let (batch, row, own) = py.detach(|| reader.sample(index)).or_raise(py)?;
@@ -182,20 +211,21 @@ impl Collection {
     }
 
     /// Samples one after another, decoded ahead on threads.
-    fn __iter__(&self) -> Samples {
-        Samples::new(Arc::clone(&self.reader))
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Samples> {
+        Ok(Samples::new(self.reader(py)?))
     }
 
     /// Batches of `size` samples in order; the last one may be short.
     #[pyo3(signature = (size, *, threads=None))]
     fn batches(&self, py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<Batches> {
-        Batches::new(Arc::clone(&self.reader), size, threads).or_raise(py)
+        Batches::new(self.reader(py)?, size, threads).or_raise(py)
     }
 
     /// The samples whose metadata meet a condition, such as "label == 3 and snr > 0.5", as a collection.
     fn select(&self, py: Python<'_>, condition: &str) -> PyResult<Self> {
         let condition = Expr::parse(condition).or_raise(py)?;
-        let collection = Arc::clone(&self.reader.collection);
+        let reader = self.reader(py)?;
+        let collection = Arc::clone(&reader.collection);
         let matches = watch::run(py, None, move |progress| {
             let find = Find::new(collection).condition(Some(condition));
             let mut rows = Vec::new();
@@ -205,7 +235,7 @@ impl Collection {
             }
             Ok(rows)
         })?;
-        let rows: Arc<[u64]> = match &self.reader.rows {
+        let rows: Arc<[u64]> = match &reader.rows {
             None => matches.into(),
             // Matches come in order; a selection keeps its own.
             Some(rows) => {
@@ -213,13 +243,14 @@ impl Collection {
                 kept.copied().collect()
             }
         };
-        Self::new(self.dataset.bind(py), Arc::clone(&self.reader.collection), Some(rows))
+        Self::new(self.dataset.bind(py), Arc::clone(&reader.collection), Some(rows))
     }
 
     /// Which samples of the stored collection these are; `None` for all of them.
     #[getter]
     fn indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let Some(rows) = &self.reader.rows else { return Ok(None) };
+        let reader = self.known();
+        let Some(rows) = &reader.rows else { return Ok(None) };
         let list = pyo3::types::PyList::new(py, rows.iter())?;
         let array = py.import("numpy")?.call_method1("array", (list, "int64"))?;
         Ok(Some(array.unbind()))
@@ -240,14 +271,15 @@ impl Collection {
                 "expected full, values, full_unordered or values_unordered, found {level:?}"
             )));
         }
-        if self.reader.rows.is_some() {
+        let reader = self.reader(py)?;
+        if reader.rows.is_some() {
             return Err(PyValueError::new_err(
                 "expected a stored collection, found selected samples, which have no digest",
             ));
         }
         let mut options = DigestOptions::default();
         options.threads = threads.unwrap_or(options.threads);
-        let collection = Arc::clone(&self.reader.collection);
+        let collection = Arc::clone(&reader.collection);
         let digest = watch::run(py, progress.as_ref(), move |progress| {
             ops::digest_collection(collection, &options, Some(progress))
         })?;
@@ -262,14 +294,15 @@ impl Collection {
     /// Collections pickle as their dataset, their name and their selection.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let restore = py.import("packstone._native")?.getattr("_restore")?;
-        let rows = self.reader.rows.as_ref().map(|rows| rows.to_vec());
+        let rows = self.known().rows.as_ref().map(|rows| rows.to_vec());
         let arguments = (self.dataset.clone_ref(py), self.name(), rows).into_pyobject(py)?;
         PyTuple::new(py, [restore, arguments.into_any()])
     }
 
     fn __repr__(&self) -> String {
-        let selected = if self.reader.rows.is_some() { "selected " } else { "" };
-        format!("<packstone.Collection {}: {} {selected}samples>", self.name(), self.reader.len())
+        let reader = self.known();
+        let selected = if reader.rows.is_some() { "selected " } else { "" };
+        format!("<packstone.Collection {}: {} {selected}samples>", self.name(), reader.len())
     }
 }
 

@@ -18,6 +18,7 @@ mod course;
 mod dataset;
 mod dtypes;
 mod failure;
+mod fork;
 mod iterate;
 mod key;
 mod keywords;
