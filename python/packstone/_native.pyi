@@ -59,11 +59,13 @@ __all__ = [
     "Samples",
     "Writer",
     "__version__",
+    "_load_tree",
     "_parts",
     "_reopen",
     "_restore",
     "_resume",
     "_run",
+    "_save_tree",
     "annotate",
     "convert",
     "create",
@@ -387,3 +389,13 @@ def _run(arguments: Sequence[str]) -> int: ...
 def _reopen(paths: _Paths, follow: Sequence[_Path]) -> Dataset: ...
 def _restore(dataset: Dataset, name: str, rows: Sequence[int] | None) -> Collection: ...
 def _resume(arguments: tuple[Any, ...], keywords: dict[str, Any], state: dict[str, Any]) -> Loader: ...
+def _load_tree(path: _Path, robust_key: bool) -> tuple[Any, ...]: ...
+def _save_tree(
+    tree: tuple[Any, ...],
+    target: _Path,
+    archive: bool,
+    compression: str,
+    replace: bool,
+    progress: _Progress | None,
+    threads: int | None,
+) -> SaveReport: ...

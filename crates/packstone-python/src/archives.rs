@@ -75,7 +75,7 @@ pub(crate) fn unpack<'py>(
     saved(py, &done, start)
 }
 
-fn saving(threads: Option<usize>) -> SaveOptions {
+pub(crate) fn saving(threads: Option<usize>) -> SaveOptions {
     let options = SaveOptions::default();
     match threads {
         Some(threads) => options.with_threads(threads),
@@ -83,7 +83,11 @@ fn saving(threads: Option<usize>) -> SaveOptions {
     }
 }
 
-fn saved<'py>(py: Python<'py>, saved: &Saved, start: Instant) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn saved<'py>(
+    py: Python<'py>,
+    saved: &Saved,
+    start: Instant,
+) -> PyResult<Bound<'py, PyAny>> {
     let mut out = Object::new();
     out.insert("files", saved.files);
     out.insert("bytes", saved.bytes);

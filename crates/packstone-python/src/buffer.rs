@@ -1,4 +1,4 @@
-//! Bytes of a batch as Python sees them: the buffer protocol over shared, immutable memory.
+//! Bytes of a batch as Python sees them, and bytes of Python as the library sees them: the buffer protocol.
 //!
 //! ```text
 //! numpy.ndarray ── base ──▶ Buffer ── Buf ──▶ file map, decoded shard or pooled buffer
@@ -12,7 +12,8 @@
 use std::ffi::{c_int, c_void};
 
 use packstone_io::{AlignedBuf, Buf, IoError};
-use pyo3::exceptions::{PyBufferError, PyOverflowError};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyBufferError, PyOverflowError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -97,5 +98,26 @@ impl Buffer {
             0 => Ok(()),
             _ => Err(PyErr::fetch(slf.py())),
         }
+    }
+}
+
+/// The bytes of an array of `uint8`, without a copy: whoever gives them changes them no more until the call is over.
+pub(crate) fn held(object: &Bound<'_, PyAny>) -> PyResult<Buf> {
+    let buffer = PyBuffer::<u8>::get(object)?;
+    if !buffer.is_c_contiguous() {
+        return Err(PyValueError::new_err("expected bytes one after another, found gaps"));
+    }
+    Ok(if buffer.len_bytes() == 0 { Buf::default() } else { Buf::from_owner(Held(buffer)) })
+}
+
+/// Memory of a Python object, which lives as long as this.
+struct Held(PyBuffer<u8>);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the exporter keeps the memory where it is until the buffer is released, which happens when `self` is
+        // dropped. It is `len_bytes` long, at least one, and has no gaps, as was checked. Python code that writes to the
+        // array at the same time breaks what `held` asks of its caller, as with any reader of an array.
+        unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast::<u8>(), self.0.len_bytes()) }
     }
 }

@@ -7,7 +7,7 @@ use packstone::expr::Expr;
 use packstone::format::{self, ReadContext};
 use packstone::model::Batch;
 use packstone::ops::{self, ChosenSamples, DigestOptions, Find, Scan};
-use packstone::{Result, site};
+use packstone::{Limits, Result, site};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -28,10 +28,18 @@ use crate::watch;
 #[pyclass(frozen, module = "packstone", sequence)]
 pub(crate) struct Collection {
     dataset: Py<Dataset>,
-    reader: Arc<Reader>,
     /// How its samples were selected.
     condition: Option<String>,
-    metadata: Py<Metadata>,
+    /// Locked only together with the interpreter.
+    kept: Mutex<Kept>,
+}
+
+/// The reader of a process.
+struct Kept {
+    reader: Arc<Reader>,
+    /// What is said about the samples, once anybody asked.
+    metadata: Option<Py<Metadata>>,
+    process: u32,
 }
 
 /// What reads the samples; shared with iterators.
@@ -136,21 +144,45 @@ impl Collection {
         let shape = Shape::new(dataset.py(), collection.schema())?;
         let mixes_fields = dataset.get().format.mixes_fields();
         let reader = Reader { collection, rows, shape, mixes_fields, contexts: Mutex::default() };
-        let (dataset, reader) = (dataset.clone(), Arc::new(reader));
-        let metadata = Py::new(dataset.py(), Metadata::new(reader.source()))?;
-        Ok(Self { dataset: dataset.unbind(), reader, condition: None, metadata })
+        let kept =
+            Kept { reader: Arc::new(reader), metadata: None, process: std::process::id() };
+        let (dataset, condition) = (dataset.clone().unbind(), None);
+        Ok(Self { dataset, condition, kept: Mutex::new(kept) })
     }
 }
 
 impl Collection {
-    /// What reads the samples.
-    pub(crate) fn reader(&self) -> &Arc<Reader> {
-        &self.reader
+    /// What reads the samples: in a process that was forked, a new one, for what was inherited may be locked for ever.
+    pub(crate) fn reader(&self, py: Python<'_>) -> PyResult<Arc<Reader>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.process != std::process::id() {
+            let Reader { collection, rows, shape, mixes_fields, .. } = kept.reader.as_ref();
+            let Dataset { absolute, follow, .. } = self.dataset.bind(py).get();
+            let sources = site::followed(follow).or_raise(py)?;
+            let opened = site::open_following(absolute, &Limits::default(), &sources);
+            let opened = opened.or_raise(py)?;
+            let reader = Reader {
+                collection: opened.dataset.collection(collection.name()).or_raise(py)?,
+                rows: rows.clone(),
+                shape: Shape::new(py, &shape.schema)?,
+                mixes_fields: *mixes_fields,
+                contexts: Mutex::default(),
+            };
+            let inherited = std::mem::replace(&mut kept.reader, Arc::new(reader));
+            kept.process = std::process::id();
+            Box::leak(Box::new((inherited, kept.metadata.take())));
+        }
+        Ok(Arc::clone(&kept.reader))
+    }
+
+    /// What was opened first; enough for what is known without reading.
+    fn known(&self) -> Arc<Reader> {
+        Arc::clone(&self.kept.lock().unwrap_or_else(PoisonError::into_inner).reader)
     }
 
     /// The samples as a collection of the library, see [`Reader::source`].
-    pub(crate) fn source(&self) -> Arc<dyn format::Collection> {
-        self.reader.source()
+    pub(crate) fn source(&self, py: Python<'_>) -> PyResult<Arc<dyn format::Collection>> {
+        Ok(self.reader(py)?.source())
     }
 
     /// The dataset, and the absolute paths that it was opened from.
@@ -164,14 +196,14 @@ impl Collection {
 impl Collection {
     /// Its name in the dataset.
     #[getter]
-    fn name(&self) -> &str {
-        self.reader.collection.name()
+    fn name(&self) -> String {
+        self.known().collection.name().to_owned()
     }
 
     /// The fields of its samples: a tuple of `packstone.Field`.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        schema(py, self.reader.collection.schema())
+        schema(py, self.known().collection.schema())
     }
 
     /// The dataset that it is a part of.
@@ -181,7 +213,7 @@ impl Collection {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        Ok(usize::try_from(self.reader.len())?)
+        Ok(usize::try_from(self.known().len())?)
     }
 
     /// A sample for an index; a batch for a slice, a list or array of indices, or a mask.
@@ -190,7 +222,7 @@ impl Collection {
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let reader = &self.reader;
+        let reader = &self.reader(py)?;
         match key::read(key, reader.len())? {
             Key::One(index) => {
                 let (batch, row, own) = py.detach(|| reader.sample(index)).or_raise(py)?;
@@ -205,8 +237,8 @@ impl Collection {
     }
 
     /// Samples one after another, decoded ahead on threads.
-    fn __iter__(&self) -> Samples {
-        Samples::new(Arc::clone(&self.reader))
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Samples> {
+        Ok(Samples::new(self.reader(py)?))
     }
 
     /// Batches of `size` samples in order, dicts of arrays `[size, …]`; the last one may be short. They are decoded ahead on
@@ -215,7 +247,7 @@ impl Collection {
     /// Raises `InvalidError` for a size of 0.
     #[pyo3(signature = (size, *, threads=None))]
     fn batches(&self, py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<Batches> {
-        Batches::new(Arc::clone(&self.reader), size, threads).or_raise(py)
+        Batches::new(self.reader(py)?, size, threads).or_raise(py)
     }
 
     /// The samples whose metadata meet a condition, such as "label == 3 and snr > 0.5", as a collection in the same order.
@@ -227,7 +259,8 @@ impl Collection {
             None => condition.to_owned(),
         };
         let condition = Expr::parse(condition).or_raise(py)?;
-        let collection = Arc::clone(&self.reader.collection);
+        let reader = self.reader(py)?;
+        let collection = Arc::clone(&reader.collection);
         let matches = watch::run(py, None, "samples", move |progress| {
             let find = Find::new(collection).condition(Some(condition));
             let mut rows = Vec::new();
@@ -237,7 +270,7 @@ impl Collection {
             }
             Ok(rows)
         })?;
-        let rows: Arc<[u64]> = match &self.reader.rows {
+        let rows: Arc<[u64]> = match &reader.rows {
             None => matches.into(),
             // Matches come in order; a selection keeps its own.
             Some(rows) => {
@@ -245,7 +278,7 @@ impl Collection {
                 kept.copied().collect()
             }
         };
-        let collection = Arc::clone(&self.reader.collection);
+        let collection = Arc::clone(&reader.collection);
         let made = Self::new(self.dataset.bind(py), collection, Some(rows))?;
         Ok(Self { condition: Some(text), ..made })
     }
@@ -256,12 +289,13 @@ impl Collection {
     /// Raises `ExistsError`, and `UnsupportedError` for formats that keep no selections: all but DatasetRT.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let dataset = Arc::clone(&self.dataset.bind(py).get().dataset);
+        let reader = self.reader(py)?;
         let saved = py.detach(|| {
-            let samples: Arc<[u64]> = match &self.reader.rows {
+            let samples: Arc<[u64]> = match &reader.rows {
                 Some(rows) => Arc::clone(rows),
-                None => (0..self.reader.len()).collect(),
+                None => (0..reader.len()).collect(),
             };
-            let (collection, condition) = (self.name(), self.condition.as_deref());
+            let (collection, condition) = (reader.collection.name(), self.condition.as_deref());
             let chosen = format::Selected { collection, samples: &samples, condition };
             site::save_selection(dataset.as_ref(), &chosen, &path)
         });
@@ -270,14 +304,22 @@ impl Collection {
 
     /// What is said about the samples, as columns of Arrow, see `packstone.Metadata`. Nothing is read before it is used.
     #[getter]
-    fn metadata(&self, py: Python<'_>) -> Py<Metadata> {
-        self.metadata.clone_ref(py)
+    fn metadata(&self, py: Python<'_>) -> PyResult<Py<Metadata>> {
+        let source = self.source(py)?;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let metadata = match kept.metadata.take() {
+            Some(metadata) => metadata,
+            None => Py::new(py, Metadata::new(source))?,
+        };
+        kept.metadata = Some(metadata.clone_ref(py));
+        Ok(metadata)
     }
 
     /// Which samples of the stored collection these are, an array of `int64`; `None` for all of them.
     #[getter]
     fn indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let Some(rows) = &self.reader.rows else { return Ok(None) };
+        let reader = self.known();
+        let Some(rows) = &reader.rows else { return Ok(None) };
         let list = pyo3::types::PyList::new(py, rows.iter())?;
         let array = py.import("numpy")?.call_method1("array", (list, "int64"))?;
         Ok(Some(array.unbind()))
@@ -303,7 +345,7 @@ impl Collection {
         }
         let mut options = DigestOptions::default();
         options.threads = threads.unwrap_or(options.threads);
-        let collection = self.source();
+        let collection = self.source(py)?;
         let digest = watch::run(py, progress.as_ref(), "B", move |progress| {
             ops::digest_collection(collection, &options, Some(progress))
         })?;
@@ -318,14 +360,15 @@ impl Collection {
     /// Collections pickle as their dataset, their name and their selection.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let restore = py.import("packstone._native")?.getattr("_restore")?;
-        let rows = self.reader.rows.as_ref().map(|rows| rows.to_vec());
+        let rows = self.known().rows.as_ref().map(|rows| rows.to_vec());
         let arguments = (self.dataset.clone_ref(py), self.name(), rows).into_pyobject(py)?;
         PyTuple::new(py, [restore, arguments.into_any()])
     }
 
     fn __repr__(&self) -> String {
-        let selected = if self.reader.rows.is_some() { "selected " } else { "" };
-        format!("<packstone.Collection {}: {} {selected}samples>", self.name(), self.reader.len())
+        let reader = self.known();
+        let selected = if reader.rows.is_some() { "selected " } else { "" };
+        format!("<packstone.Collection {}: {} {selected}samples>", self.name(), reader.len())
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Dataset {
     /// The collection that its address names.
     only: Option<String>,
     /// Folders that references out of it may lead to.
-    follow: Vec<PathBuf>,
+    pub(crate) follow: Vec<PathBuf>,
     pub(crate) format: &'static dyn format::Format,
     pub(crate) dataset: Arc<dyn format::Dataset>,
 }

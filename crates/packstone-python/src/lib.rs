@@ -19,6 +19,7 @@ mod course;
 mod dataset;
 mod dtypes;
 mod failure;
+mod fork;
 mod iterate;
 mod key;
 mod keywords;
@@ -30,6 +31,7 @@ mod orders;
 mod parts;
 mod program;
 mod signal;
+mod trees;
 mod values;
 mod watch;
 mod writer;
@@ -61,6 +63,8 @@ mod _native {
     use super::program::run;
     #[pymodule_export]
     use super::signal::{annotate, view};
+    #[pymodule_export]
+    use super::trees::{load_tree, save_tree};
     #[pymodule_export]
     use super::writer::{Writer, create};
 

@@ -184,8 +184,9 @@ impl Loader {
         let kind =
             keywords::kind(order, shuffle, weights.is_some(), key.is_some(), indices.is_some())?;
         let (remainder, short) = keywords::remainder(remainder, drop_last)?;
-        let samples =
-            collections.iter().map(|one| one.get().reader().len()).fold(0, u64::saturating_add);
+        let readers =
+            collections.iter().map(|one| one.get().reader(py)).collect::<PyResult<Vec<_>>>()?;
+        let samples = readers.iter().map(|reader| reader.len()).fold(0, u64::saturating_add);
         if ratios.is_some() && (indices.is_some() || draws.is_some()) {
             return Err(PyValueError::new_err(
                 "expected ratios without indices or draws, found both",
@@ -217,9 +218,8 @@ impl Loader {
         options.window = window.unwrap_or(options.window);
         options.fields = fields;
         let opened: Vec<_> = collections.iter().map(|one| one.get().opened(py)).collect();
-        let parts: Vec<Part> = collections
+        let parts: Vec<Part> = readers
             .iter()
-            .map(|one| one.get().reader())
             .map(|reader| Part {
                 collection: Arc::clone(&reader.collection),
                 rows: reader.rows.clone(),
@@ -309,8 +309,7 @@ impl Loader {
     fn take_notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let notes = self.with(py, |course| course.engine.take_notes());
         let make = py.import("packstone._reports")?.getattr("finding")?;
-        let notes =
-            notes.iter().map(|note| make.call1((values::json(py, &note.to_json())?,)));
+        let notes = notes.iter().map(|note| make.call1((values::json(py, &note.to_json())?,)));
         PyTuple::new(py, notes.collect::<PyResult<Vec<_>>>()?)
     }
 

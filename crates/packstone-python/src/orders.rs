@@ -128,9 +128,11 @@ impl Wanted {
             return Err(usage(Kind::Invalid, "loader/mixture_invalid", message));
         }
         let (mut sources, mut first) = (Vec::new(), 0usize);
-        for (part, ratio) in parts.iter().zip(ratios) {
+        for (number, (part, ratio)) in (0u64..).zip(parts.iter().zip(ratios)) {
             let end = first.saturating_add(usize::try_from(part.len()).unwrap_or(usize::MAX));
-            let own = self.clone().cut(first..end);
+            let mut own = self.clone().cut(first..end);
+            // Under one seed sources of one length would come in one order, pair by pair.
+            own.seed = self.seed.wrapping_add(number);
             let order = own.joined(std::slice::from_ref(part))?;
             sources.push(Source { order, samples: part.collection.len(), ratio: *ratio });
             first = end;

@@ -33,7 +33,7 @@ impl Source<'_> {
         match self {
             Self::Collection(collection) => {
                 let label = collection.repr()?.to_string();
-                let collection = collection.get().source();
+                let collection = collection.get().source(py)?;
                 Ok(site::Annotations::Samples { collection, label })
             }
             Self::Dataset(dataset) => {

@@ -49,7 +49,7 @@ pub fn is_file_of(path: &Path, format: &dyn Format) -> bool {
 }
 
 fn sole(path: &Path) -> Result<Arc<dyn RootMut>> {
-    let (folder, name) = split(path)?;
+    let (folder, name) = file(path)?;
     Ok(Arc::new(SoleFile::new(folder, name, path.display().to_string())))
 }
 
@@ -59,7 +59,7 @@ fn sole(path: &Path) -> Result<Arc<dyn RootMut>> {
 /// `site/exists`, `site/name`; `NotFound` where there is no such folder; `Denied`, `Io`.
 pub fn new_file(path: &Path) -> Result<(LocalRoot, RelPath)> {
     free(path)?;
-    split(path)
+    file(path)
 }
 
 fn free(path: &Path) -> Result<()> {
@@ -73,7 +73,11 @@ fn free(path: &Path) -> Result<()> {
     }
 }
 
-fn split(path: &Path) -> Result<(LocalRoot, RelPath)> {
+/// The folder of a file, and its name there.
+///
+/// # Errors
+/// `site/name`; `NotFound` where there is no such folder; `Denied`, `Io`.
+pub fn file(path: &Path) -> Result<(LocalRoot, RelPath)> {
     let parent = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
