@@ -1,7 +1,7 @@
 //! `packstone.Collection`: samples by index, in batches, one after another, selected.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packstone::expr::Expr;
 use packstone::format::{self, ReadContext};
@@ -24,7 +24,7 @@ use crate::watch;
 #[pyclass(frozen, module = "packstone", sequence)]
 pub(crate) struct Collection {
     dataset: Py<Dataset>,
-    /// Locked only together with the interpreter.
+    /// Locked for a moment only, in which the interpreter goes on with nothing else.
     kept: Mutex<Kept>,
 }
 
@@ -135,20 +135,29 @@ impl Collection {
 impl Collection {
     /// What reads the samples: in a process that was forked, a new one, for what was inherited may be locked for ever.
     pub(crate) fn reader(&self, py: Python<'_>) -> PyResult<Arc<Reader>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.process != std::process::id() {
-            let Reader { collection, rows, shape, mixes_fields, .. } = kept.reader.as_ref();
-            let paths = &self.dataset.bind(py).get().absolute;
-            let opened = site::open_all(paths, &Limits::default()).or_raise(py)?;
-            let reader = Reader {
-                collection: opened.dataset.collection(collection.name()).or_raise(py)?,
-                rows: rows.clone(),
-                shape: Shape::new(py, &shape.schema)?,
-                mixes_fields: *mixes_fields,
-                contexts: Mutex::default(),
-            };
-            let inherited = std::mem::replace(&mut kept.reader, Arc::new(reader));
-            kept.process = std::process::id();
+        let process = std::process::id();
+        let inherited = {
+            let kept = self.kept();
+            match kept.process == process {
+                true => return Ok(Arc::clone(&kept.reader)),
+                false => Arc::clone(&kept.reader),
+            }
+        };
+        let paths = &self.dataset.bind(py).get().absolute;
+        let name = inherited.collection.name();
+        let opened =
+            py.detach(|| site::open_all(paths, &Limits::default())?.dataset.collection(name));
+        let reader = Arc::new(Reader {
+            collection: opened.or_raise(py)?,
+            rows: inherited.rows.clone(),
+            shape: Shape::new(py, &inherited.shape.schema)?,
+            mixes_fields: inherited.mixes_fields,
+            contexts: Mutex::default(),
+        });
+        let mut kept = self.kept();
+        if kept.process != process {
+            *kept = Kept { reader, process };
+            // It is let go by nobody: what it holds may be locked.
             Box::leak(Box::new(inherited));
         }
         Ok(Arc::clone(&kept.reader))
@@ -156,7 +165,11 @@ impl Collection {
 
     /// What was opened first; enough for what is known without reading.
     fn known(&self) -> Arc<Reader> {
-        Arc::clone(&self.kept.lock().unwrap_or_else(PoisonError::into_inner).reader)
+        Arc::clone(&self.kept().reader)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The dataset, and the absolute paths that it was opened from.
