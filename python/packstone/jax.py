@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 try:
     import jax
-except ImportError as error:
-    raise ImportError("packstone.jax needs JAX; install it with: pip install jax") from error
+except ImportError as _error:
+    raise ImportError("packstone.jax needs JAX; install it with: pip install jax") from _error
 
 __all__ = ["arrays", "batches"]
 

@@ -25,10 +25,10 @@ from packstone._reports import SaveReport
 try:
     import tensordict
     import torch
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "packstone.tensordict needs tensordict; install it with: pip install tensordict"
-    ) from error
+    ) from _error
 
 __all__ = ["load", "save"]
 

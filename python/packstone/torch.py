@@ -26,8 +26,8 @@ try:
     from torch.utils import data
     from torch.utils.data._utils.collate import collate as _collate
     from torch.utils.data._utils.collate import default_collate_fn_map
-except ImportError as error:
-    raise ImportError("packstone.torch needs PyTorch; install it with: pip install torch") from error
+except ImportError as _error:
+    raise ImportError("packstone.torch needs PyTorch; install it with: pip install torch") from _error
 
 __all__ = ["IterableDataset", "MapDataset", "Tensors", "collate"]
 

@@ -185,7 +185,7 @@ def test_samples_with_fields_of_their_own_are_single() -> None:
     assert [set(sample) for batch in batches for sample in batch] == [set(sample) for sample in collection]
 
 
-@pytest.mark.parametrize("start, workers", [("fork", 1), ("fork", 2), ("spawn", 2), ("forkserver", 2)])
+@pytest.mark.parametrize("start, workers", [("fork", 1), ("fork", 2), ("spawn", 1), ("forkserver", 2)])
 def test_workers_of_every_kind(many: packstone.Collection, start: str, workers: int) -> None:
     options: dict[str, Any] = {"num_workers": workers, "multiprocessing_context": start}
     # The parent has read, with threads, before it makes processes.

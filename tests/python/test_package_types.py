@@ -12,9 +12,14 @@ PROGRAM = """
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
+from torch.utils.data import DataLoader
 
 import packstone
+import packstone.jax
+import packstone.tensordict
+import packstone.torch
 
 dataset: packstone.Dataset = packstone.open(Path("data"))
 several = packstone.open(["a", Path("b")])
@@ -49,10 +54,24 @@ repaired: packstone.RepairReport = packstone.repair("data", dry_run=True)
 merged: packstone.MergeReport = packstone.merge("data", expect=2)
 refreshed: packstone.RefreshReport = packstone.refresh("data.tdz")
 options: dict[str, str] = packstone.formats()[0].options
-with packstone.Loader(collection, 256, shuffle=True, weights=np.ones(3), transforms=[dict]) as loader:
+with packstone.Loader(collection, 256, weights=np.ones(3), transforms=[dict]) as loader:
     state: dict[str, Any] = loader.state_dict()
     loader.load_state_dict(state)
     steps: int = len(loader)
+    loader.skip(1)
+    loader.rewind()
+    findings: tuple[packstone.Finding, ...] = loader.take_notes()
+loader = packstone.Loader([collection, collection], 256, order="blocks", shards=8, ratios=[0.7, 0.3], stop="all")
+loader = packstone.Loader(collection, 256, key="label", remainder="pad", on_error="skip", extras=["mask"])
+mapped = DataLoader(packstone.torch.MapDataset(collection), batch_size=256, shuffle=True)
+iterable = packstone.torch.IterableDataset(loader, transform=lambda batch: batch["x"])
+iterable.load_state_dict(iterable.state_dict())
+tensors: dict[str, Any] = packstone.torch.Tensors(collection.schema)(batch)
+device: jax.Device = jax.devices()[0]
+for batch in packstone.jax.batches(loader, device, wide="convert"):
+    print(batch["x"])
+tree = packstone.tensordict.load(Path("tree.tdz"), pickles="skip")
+saved: packstone.SaveReport = packstone.tensordict.save(tree, "tree", compression="stored")
 schema = [packstone.field("x", "float32", (3,)), packstone.field(("a", "b"), np.int8), packstone.field("t", str)]
 with packstone.create("new", format="sedpack", schema=schema) as writer:
     writer.write("train", sample, metadata={"day": 3})
@@ -76,6 +95,8 @@ import packstone
 packstone.open(3)
 packstone.open("data").verify(quick="no")
 packstone.Loader("data", 256)
+packstone.Loader(packstone.open("data")["train"], 256, order="random")
+packstone.Loader(packstone.open("data")["train"], 256, on_error="ignore")
 number: int = packstone.open("data")["train"].digest()
 """
 
@@ -93,7 +114,7 @@ def test_programs_check(tmp_path: Path) -> None:
         done = mypy(*cache, *what)
         assert done.returncode == 0, done.stdout + done.stderr
     wrong = mypy(*cache, tmp_path / "wrong.py")
-    assert wrong.stdout.count("error:") == 4, wrong.stdout + wrong.stderr
+    assert wrong.stdout.count("error:") == 6, wrong.stdout + wrong.stderr
 
 
 def test_stubs_are_those_of_the_extension() -> None:

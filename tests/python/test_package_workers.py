@@ -211,7 +211,9 @@ collection = packstone.open(sys.argv[1])["train"]
 dataset = IterableDataset(collection, 2, shuffle=True)
 loader = DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context=sys.argv[2])
 batches = iter(loader)
-next(batches)
+# Both workers are at work, and import nothing any more.
+for _ in range(4):
+    next(batches)
 victim = batches._workers[0].pid
 os.kill(victim, signal.SIGKILL)
 try:

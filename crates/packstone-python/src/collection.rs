@@ -1,7 +1,7 @@
 //! `packstone.Collection`: samples by index, in batches, one after another, selected.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packstone::expr::Expr;
 use packstone::format::{self, ReadContext};
@@ -30,7 +30,7 @@ pub(crate) struct Collection {
     dataset: Py<Dataset>,
     /// How its samples were selected.
     condition: Option<String>,
-    /// Locked only together with the interpreter.
+    /// Locked for a moment only, in which the interpreter goes on with nothing else.
     kept: Mutex<Kept>,
 }
 
@@ -154,30 +154,44 @@ impl Collection {
 impl Collection {
     /// What reads the samples: in a process that was forked, a new one, for what was inherited may be locked for ever.
     pub(crate) fn reader(&self, py: Python<'_>) -> PyResult<Arc<Reader>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.process != std::process::id() {
-            let Reader { collection, rows, shape, mixes_fields, .. } = kept.reader.as_ref();
-            let Dataset { absolute, follow, .. } = self.dataset.bind(py).get();
-            let sources = site::followed(follow).or_raise(py)?;
-            let opened = site::open_following(absolute, &Limits::default(), &sources);
-            let opened = opened.or_raise(py)?;
-            let reader = Reader {
-                collection: opened.dataset.collection(collection.name()).or_raise(py)?,
-                rows: rows.clone(),
-                shape: Shape::new(py, &shape.schema)?,
-                mixes_fields: *mixes_fields,
-                contexts: Mutex::default(),
-            };
-            let inherited = std::mem::replace(&mut kept.reader, Arc::new(reader));
-            kept.process = std::process::id();
-            Box::leak(Box::new((inherited, kept.metadata.take())));
+        let process = std::process::id();
+        let inherited = {
+            let kept = self.kept();
+            match kept.process == process {
+                true => return Ok(Arc::clone(&kept.reader)),
+                false => Arc::clone(&kept.reader),
+            }
+        };
+        let Dataset { absolute, follow, .. } = self.dataset.bind(py).get();
+        let name = inherited.collection.name();
+        let opened = py.detach(|| {
+            let sources = site::followed(follow)?;
+            let opened = site::open_following(absolute, &Limits::default(), &sources)?;
+            opened.dataset.collection(name)
+        });
+        let reader = Arc::new(Reader {
+            collection: opened.or_raise(py)?,
+            rows: inherited.rows.clone(),
+            shape: Shape::new(py, &inherited.shape.schema)?,
+            mixes_fields: inherited.mixes_fields,
+            contexts: Mutex::default(),
+        });
+        let mut kept = self.kept();
+        if kept.process != process {
+            let before = std::mem::replace(&mut *kept, Kept { reader, metadata: None, process });
+            // It is let go by nobody: what it holds may be locked.
+            Box::leak(Box::new((inherited, before)));
         }
         Ok(Arc::clone(&kept.reader))
     }
 
     /// What was opened first; enough for what is known without reading.
     fn known(&self) -> Arc<Reader> {
-        Arc::clone(&self.kept.lock().unwrap_or_else(PoisonError::into_inner).reader)
+        Arc::clone(&self.kept().reader)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The samples as a collection of the library, see [`Reader::source`].
@@ -306,12 +320,11 @@ impl Collection {
     #[getter]
     fn metadata(&self, py: Python<'_>) -> PyResult<Py<Metadata>> {
         let source = self.source(py)?;
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let metadata = match kept.metadata.take() {
-            Some(metadata) => metadata,
-            None => Py::new(py, Metadata::new(source))?,
-        };
-        kept.metadata = Some(metadata.clone_ref(py));
+        if let Some(metadata) = &self.kept().metadata {
+            return Ok(metadata.clone_ref(py));
+        }
+        let metadata = Py::new(py, Metadata::new(source))?;
+        self.kept().metadata = Some(metadata.clone_ref(py));
         Ok(metadata)
     }
 
