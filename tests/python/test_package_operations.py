@@ -228,10 +228,11 @@ BUSY_ROWS = 2000
 
 def test_a_callback_stops_work_that_is_under_way(tmp_path: Path) -> None:
     schema = [packstone.field("x", "float32", (4096,))]
-    options = {"examples_per_shard": 50}
+    options: dict[str, Any] = {"examples_per_shard": 50}
     with packstone.create(tmp_path / "large", format="sedpack", schema=schema, options=options) as writer:
         for _ in range(BUSY_ROWS // 500):
-            writer.write_batch("train", {"x": np.zeros((500, 4096), np.float32)})
+            noise = np.random.default_rng(0).random((500, 4096), np.float32)
+            writer.write_batch("train", {"x": noise})
     calls: list[int] = []
 
     def stop(done: int, total: int, unit: str) -> None:
@@ -240,7 +241,9 @@ def test_a_callback_stops_work_that_is_under_way(tmp_path: Path) -> None:
             raise KeyError("enough")
 
     with pytest.raises(KeyError):
-        packstone.convert(tmp_path / "large", tmp_path / "copy", to="tensordict", progress=stop)
+        # Slow enough to be under way when somebody looks.
+        slow = options | {"compression": "LZMA"}
+        packstone.convert(tmp_path / "large", tmp_path / "copy", to="sedpack", options=slow, progress=stop)
     assert calls[0] == 0 and calls[-1] > 0
     assert not (tmp_path / "copy").exists()
     # Nothing of it runs on.
