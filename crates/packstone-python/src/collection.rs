@@ -144,8 +144,7 @@ impl Collection {
         let shape = Shape::new(dataset.py(), collection.schema())?;
         let mixes_fields = dataset.get().format.mixes_fields();
         let reader = Reader { collection, rows, shape, mixes_fields, contexts: Mutex::default() };
-        let kept =
-            Kept { reader: Arc::new(reader), metadata: None, process: std::process::id() };
+        let kept = Kept { reader: Arc::new(reader), metadata: None, process: std::process::id() };
         let (dataset, condition) = (dataset.clone().unbind(), None);
         Ok(Self { dataset, condition, kept: Mutex::new(kept) })
     }
