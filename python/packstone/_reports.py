@@ -195,10 +195,131 @@ class Manifest:
 class MigrateReport:
     """What a migration did, or would do."""
 
+    to: int
+    """The version of the new manifests."""
     dry_run: bool
     """True where nothing was changed."""
     manifests: tuple[Manifest, ...]
     """In the order of the list."""
+    warnings: tuple[str, ...]
+    """What to know before others read the caches."""
+
+    @property
+    def updated(self) -> int:
+        """How many manifests were replaced, or would be."""
+        return sum(manifest.status in ("updated", "to_update") for manifest in self.manifests)
+
+    @property
+    def unchanged(self) -> int:
+        """How many manifests were of that version already."""
+        return len(self.manifests) - self.updated
+
+
+@dataclass(frozen=True, slots=True)
+class MergeReport:
+    """What joining parts added to a dataset."""
+
+    samples: int
+    """New samples."""
+    shards: int
+    """Shards that they are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """A shard that a killed writer left complete."""
+
+    file: str
+    """Its file."""
+    samples: int
+    """Samples in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """What a repair did, or would do."""
+
+    dry_run: bool
+    """True where nothing was changed."""
+    completed: tuple[str, ...]
+    """Files of a publication that was cut off, now complete."""
+    salvaged: tuple[Salvaged, ...]
+    """Shards that are listed now."""
+    removed: tuple[str, ...]
+    """Temporary files that were removed."""
+    left: tuple[Finding, ...]
+    """What could not be used, and why."""
+
+    @property
+    def samples(self) -> int:
+        """Samples that were salvaged."""
+        return sum(shard.samples for shard in self.salvaged)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """What became of the checksums of an archive."""
+
+    stored: int
+    """Leaves that lie as they are; all were looked at."""
+    changed: int
+    """Checksums that were out of date."""
+    compressed: int
+    """Leaves that cannot have been changed in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotateReport:
+    """What became of annotations."""
+
+    set: str
+    """The name of the set."""
+    publication_id: str
+    """Which publication of it this is."""
+    done: Literal["published", "wrote", "joined"]
+    """Whether the set was published, one shard of it was written, or shards were joined."""
+    worker: str | None
+    """The shard that was written."""
+    shards: int | None
+    """How many shards were joined."""
+    records: int
+    """Annotations, one a record."""
+    statuses: dict[str, int]
+    """How many of them have the status `success`, `skipped` and `failed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewReport:
+    """What a view is."""
+
+    records: int
+    """Its records."""
+    of: int
+    """Those of its source."""
+    path: str
+    """Where it lies."""
+    source: str
+    """Where its source lies, without links."""
+    references: Literal["none", "relative", "absolute"]
+    """How it names its source; absolute references are followed only with `open(path, follow=[source])`."""
+    dataset_id: str
+    """The name of the new dataset."""
+    snapshot_id: str
+    """The name of its snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormatInfo:
+    """A format that packstone reads and writes."""
+
+    id: str
+    """Its short name, as in `convert(to=…)`."""
+    title: str
+    """One line about it."""
+    mark: str
+    """What its datasets are recognized by."""
+    options: dict[str, str]
+    """The options of `create` and `convert`, each with its meaning."""
 
 
 def finding(line: dict[str, Any]) -> Finding:
@@ -278,4 +399,36 @@ def migrate(report: dict[str, Any]) -> MigrateReport:
     """The report of a migration."""
     lines = report["manifests"]
     manifests = (Manifest(line["path"], line["cache_id"], line["status"]) for line in lines)
-    return MigrateReport(report["dry_run"], tuple(manifests))
+    warnings = tuple(report["warnings"])
+    return MigrateReport(report["to"], report["dry_run"], tuple(manifests), warnings)
+
+
+def merge(report: dict[str, Any]) -> MergeReport:
+    """The report of joining parts."""
+    return MergeReport(report["samples"], report["shards"])
+
+
+def repair(report: dict[str, Any]) -> RepairReport:
+    """The report of a repair."""
+    return RepairReport(
+        report["dry_run"],
+        tuple(report["completed"]),
+        tuple(Salvaged(line["file"], line["samples"]) for line in report["salvaged"]),
+        tuple(report["removed"]),
+        tuple(map(finding, report["left"])),
+    )
+
+
+def refresh(report: dict[str, Any]) -> RefreshReport:
+    """The report of new checksums."""
+    return RefreshReport(report["stored"], report["changed"], report["compressed"])
+
+
+def annotate(report: dict[str, Any]) -> AnnotateReport:
+    """The report of annotations."""
+    return AnnotateReport(**report)
+
+
+def view(report: dict[str, Any]) -> ViewReport:
+    """The report of a view."""
+    return ViewReport(**report)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+import packstone
+
 #: Bytes and their SHA-256.
 Print = tuple[int, str]
 
@@ -59,3 +61,34 @@ def row(batch: dict[str, Any], index: int) -> dict[str, Any]:
 def _element(values: Any, index: int) -> Any:
     # An index alone would make a scalar of the last dimension.
     return values[index, ...] if isinstance(values, np.ndarray) else values[index]
+
+
+def numbered(path: Path, count: int, per_shard: int = 5) -> packstone.Collection:
+    """Samples in shards, each with its number."""
+    from sedpack.io import Dataset
+    from sedpack.io.metadata import Attribute, DatasetStructure, Metadata
+
+    structure = DatasetStructure(
+        saved_data_description=[
+            Attribute(name="number", dtype="int64", shape=()),
+            Attribute(name="values", dtype="float32", shape=(3,)),
+        ],
+        shard_file_type="fb",
+        compression="LZ4",
+        examples_per_shard=per_shard,
+    )
+    dataset = Dataset.create(path=path, metadata=Metadata(description="numbers"), dataset_structure=structure)
+    with dataset.filler() as filler:
+        for number in range(count):
+            values = {"number": np.int64(number), "values": np.full(3, number, dtype=np.float32)}
+            filler.write_example(values=values, split="train")
+    return packstone.open(path)["train"]
+
+
+def numbers(batches: Any) -> list[list[int]]:
+    """The numbers of the samples of each batch."""
+    return [batch["number"].tolist() for batch in batches]
+
+
+def joined(batches: list[list[int]]) -> list[int]:
+    return [number for batch in batches for number in batch]

@@ -249,8 +249,8 @@ def test_selections_are_collections() -> None:
     with pytest.raises(packstone.InvalidError) as raised:
         collection.select("label ==")
     assert raised.value.code.startswith("expr/")
-    with pytest.raises(ValueError):
-        found.digest()
+    assert found.digest() == packstone.open(paths)[collection.name].select(f"label == '{labels[0]}'").digest()
+    assert found.digest() != collection.digest()
 
 
 def test_datasets_and_collections_pickle() -> None:

@@ -1,15 +1,12 @@
 //! `path#collection`: which dataset, and which of its collections.
 
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
 use packstone::error::Place;
 use packstone::format::{Collection, Dataset, Format, Sources};
-use packstone::formats::sds::Sds;
-use packstone::formats::sds::options::OpenOptions;
-use packstone::formats::sds::reader::SdsDataset;
 use packstone::{Error, Kind, Limits, Result, Root, RootMut, registry, site};
 
 /// A path, and a collection where one is named.
@@ -65,24 +62,6 @@ pub(crate) fn open_all(addresses: &[Address]) -> Result<Opened> {
         Error::new(Kind::Invalid, "cli/usage", Place::default(), "expected a path, found none")
     })?;
     Ok(Opened { root, format, dataset })
-}
-
-/// Opens a signal dataset, to add to it or to refer to it.
-pub(crate) fn signal(path: &Path) -> Result<(Arc<dyn RootMut>, SdsDataset)> {
-    let root = site::root(path)?;
-    let format = registry::probe(root.as_ref())?;
-    if format.id() != Sds.id() {
-        let message = format!("expected a SignalDataset (sds), found {}", format.id());
-        return Err(Error::new(
-            Kind::Unsupported,
-            "cli/usage",
-            Place::file(path.display()),
-            message,
-        ));
-    }
-    let options = OpenOptions::within(&Limits::default()).with_sources(&sources()?);
-    let readable: Arc<dyn Root> = Arc::clone(&root) as _;
-    Ok((root, SdsDataset::open_with(readable, &options)?))
 }
 
 impl Address {

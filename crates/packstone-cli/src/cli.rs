@@ -1,5 +1,6 @@
 //! Arguments, and from them to a command and an exit code.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -79,10 +80,11 @@ impl Threads {
 }
 
 /// Reads the arguments and does what they say.
-pub(crate) fn run() -> Exit {
-    let cli = match Cli::try_parse() {
+pub(crate) fn run(arguments: Vec<OsString>) -> Exit {
+    let json = arguments.iter().any(|argument| argument == "--json");
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, json),
     };
     address::follow(&cli.follow);
     let mut out = Out::new(cli.json);
@@ -176,9 +178,9 @@ fn tell(text: &str, hint: Option<&str>) {
 }
 
 /// Arguments that make no sense, or a page of help.
-fn usage(error: &clap::Error) -> Exit {
+fn usage(error: &clap::Error, json: bool) -> Exit {
     let help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if !help && std::env::args_os().any(|argument| argument == "--json") {
+    if !help && json {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         let error = Error::new(Kind::Invalid, "cli/usage", Place::default(), message);

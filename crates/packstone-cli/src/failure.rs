@@ -1,7 +1,6 @@
 //! Why a command stops, and the exit codes.
 
 use std::io;
-use std::process::ExitCode;
 
 use packstone::{Error, Kind};
 
@@ -23,16 +22,15 @@ impl Exit {
     pub(crate) fn found(any: bool) -> Self {
         if any { Self::Found } else { Self::Clean }
     }
-}
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Clean => 0,
-            Exit::Found => 1,
-            Exit::Failed => 2,
-            Exit::Interrupted => 130,
-        })
+    /// The exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Found => 1,
+            Self::Failed => 2,
+            Self::Interrupted => 130,
+        }
     }
 }
 

@@ -24,6 +24,14 @@ impl Bar {
         Arc::new(Self(bar))
     }
 
+    /// A bar of an operation that counts things, not bytes.
+    pub(crate) fn counting(title: &'static str) -> Arc<dyn Progress> {
+        let bar = Self::new(title);
+        bar.0.set_style(style("{msg:>10} {wide_bar:.cyan} {human_pos}/{human_len} {eta}"));
+        bar.0.set_length(0);
+        bar
+    }
+
     /// The bar as the library takes it.
     pub(crate) fn shared(title: &'static str) -> Arc<dyn Progress> {
         Self::new(title)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use packstone::formats::datasetrt::parts::migrate::{migrate_paths, targets};
+use packstone::formats::datasetrt::parts::migrate::{WARNINGS, migrate_paths, targets};
 use packstone::formats::tensordict::options::{SaveOptions, TreeOptions, method};
 use packstone::formats::tensordict::parts::save::Saved;
 use packstone::formats::tensordict::parts::{dates, pack as packing, unpack as unpacking};
@@ -17,6 +17,10 @@ use crate::operations::{Progressed, report};
 use crate::{failure, watch};
 
 /// Packs a saved tensordict, a folder or an archive, into a new .tdz archive. Equal trees give equal archives.
+///
+/// `compression` is "stored", "deflate", "bzip2" or "lzma", `date` that of all entries; `include_stray` packs files that no
+/// document names, `raw_keys` takes file names as keys. Progress is in bytes. Returns a `SaveReport`. Raises `ExistsError`,
+/// `InvalidError`, `CorruptError`.
 #[pyfunction]
 #[pyo3(signature = (
     source, target, *, compression="stored", date="1980-01-01", include_stray=false, raw_keys=false, progress=None,
@@ -39,7 +43,7 @@ pub(crate) fn pack<'py>(
     let options = saving(threads).with_method(method).with_modified(date);
     let reading = TreeOptions::default().with_robust_key(!raw_keys);
     let start = Instant::now();
-    let done = watch::run(py, progress.as_ref(), move |progress| {
+    let done = watch::run(py, progress.as_ref(), "B", move |progress| {
         let source = site::root(&source)?;
         let (folder, name) = site::new_file(&target)?;
         let folder: Arc<dyn RootMut> = Arc::new(folder);
@@ -48,7 +52,8 @@ pub(crate) fn pack<'py>(
     saved(py, &done, start)
 }
 
-/// Unpacks a .tdz archive into a new folder, every checksum compared.
+/// Unpacks a .tdz archive into a new folder, every checksum compared. Progress is in bytes. Returns a `SaveReport`. Raises
+/// `ExistsError`, `CorruptError`.
 #[pyfunction]
 #[pyo3(signature = (source, target, *, progress=None, threads=None))]
 pub(crate) fn unpack<'py>(
@@ -60,7 +65,7 @@ pub(crate) fn unpack<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = saving(threads);
     let start = Instant::now();
-    let done = watch::run(py, progress.as_ref(), move |progress| {
+    let done = watch::run(py, progress.as_ref(), "B", move |progress| {
         let source = site::root(&source)?;
         let (folder, name) = site::new_file(&target)?;
         let folder: Arc<dyn RootMut> = Arc::new(folder);
@@ -70,7 +75,7 @@ pub(crate) fn unpack<'py>(
     saved(py, &done, start)
 }
 
-fn saving(threads: Option<usize>) -> SaveOptions {
+pub(crate) fn saving(threads: Option<usize>) -> SaveOptions {
     let options = SaveOptions::default();
     match threads {
         Some(threads) => options.with_threads(threads),
@@ -78,7 +83,11 @@ fn saving(threads: Option<usize>) -> SaveOptions {
     }
 }
 
-fn saved<'py>(py: Python<'py>, saved: &Saved, start: Instant) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn saved<'py>(
+    py: Python<'py>,
+    saved: &Saved,
+    start: Instant,
+) -> PyResult<Bound<'py, PyAny>> {
     let mut out = Object::new();
     out.insert("files", saved.files);
     out.insert("bytes", saved.bytes);
@@ -88,8 +97,9 @@ fn saved<'py>(py: Python<'py>, saved: &Saved, start: Instant) -> PyResult<Bound<
 }
 
 /// Gives DatasetRT caches of version 2 manifests of version 3, with the ids that they have in this list: name every cache
-/// of the dataset, in the order in which it is opened. Where it stops on the way, the exception has what is done in
-/// `entries`, and the same call does the rest.
+/// of the dataset, in the order in which it is opened. With `dry_run` nothing is changed. Where it stops on the way, the
+/// exception has what is done in `entries`, and the same call does the rest. Returns a `MigrateReport`. Raises `InvalidError`
+/// for another version than 3 and where caches do not go together, `ConflictError` where a manifest changes meanwhile.
 #[pyfunction]
 #[pyo3(signature = (paths, *, to=3, dry_run=false, progress=None))]
 pub(crate) fn migrate<'py>(
@@ -108,7 +118,9 @@ pub(crate) fn migrate<'py>(
     };
     let told = |lines: Vec<Value>| {
         let mut out = Object::new();
+        out.insert("to", to);
         out.insert("dry_run", Value::Bool(dry_run));
+        out.insert("warnings", WARNINGS.iter().copied().collect::<Value>());
         report(py, "migrate", out.into(), "manifests", lines.into())
     };
     if dry_run {
@@ -119,7 +131,7 @@ pub(crate) fn migrate<'py>(
         });
         return told(lines.collect());
     }
-    let done = watch::run(py, progress.as_ref(), move |progress| {
+    let done = watch::run(py, progress.as_ref(), "manifests", move |progress| {
         Ok(migrate_paths(&paths, to, &Limits::default(), Some(progress)))
     })?;
     let lines = |entries: Vec<packstone::formats::datasetrt::parts::migrate::Entry>| {

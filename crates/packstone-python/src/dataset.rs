@@ -15,19 +15,28 @@ use crate::failure::OrRaise;
 use crate::operations::{self, Progressed};
 use crate::{dtypes, values};
 
-/// An open dataset: its collections by name.
+/// An open dataset: its collections by name, `dataset["train"]`. It pickles as the absolute paths that it was opened from.
+///
+/// Raises `NotFoundError`, which is a `LookupError`, for names that it does not have.
 #[pyclass(frozen, module = "packstone", mapping)]
+#[derive(Clone)]
 pub(crate) struct Dataset {
     pub(crate) paths: Vec<PathBuf>,
+    /// The same from the root on: they are right in any folder, and in any process.
+    pub(crate) absolute: Vec<PathBuf>,
     /// The collection that its address names.
     only: Option<String>,
+    /// Folders that references out of it may lead to.
+    pub(crate) follow: Vec<PathBuf>,
     pub(crate) format: &'static dyn format::Format,
     pub(crate) dataset: Arc<dyn format::Dataset>,
 }
 
-/// A path, or several.
+/// A path, or several, or what is open already.
 #[derive(FromPyObject)]
 pub(crate) enum Paths {
+    /// An open dataset.
+    Open(Py<Dataset>),
     /// One, as text or `os.PathLike`.
     One(PathBuf),
     /// Several that are read as one dataset.
@@ -35,9 +44,21 @@ pub(crate) enum Paths {
 }
 
 impl Paths {
+    /// The folders that references out of an open dataset may lead to.
+    pub(crate) fn follow(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Open(dataset) => dataset.get().follow.clone(),
+            Self::One(_) | Self::Many(_) => Vec::new(),
+        }
+    }
+
     /// The paths, and the collection that the first one names as `path#collection`.
     pub(crate) fn split(self) -> (Vec<PathBuf>, Option<String>) {
         let mut paths = match self {
+            Self::Open(dataset) => {
+                let dataset = dataset.get();
+                return (dataset.paths.clone(), dataset.only.clone());
+            }
             Self::One(path) => vec![path],
             Self::Many(paths) => paths,
         };
@@ -54,16 +75,31 @@ impl Paths {
 impl Dataset {
     /// Opens it; the interpreter lock is released meanwhile.
     pub(crate) fn open(py: Python<'_>, paths: Paths) -> PyResult<Self> {
+        Self::open_following(py, paths, Vec::new())
+    }
+
+    /// The same, following references that lead out of it to what lies below these folders.
+    pub(crate) fn open_following(
+        py: Python<'_>,
+        paths: Paths,
+        follow: Vec<PathBuf>,
+    ) -> PyResult<Self> {
+        if let Paths::Open(dataset) = paths {
+            return Ok(dataset.get().clone());
+        }
         let (paths, only) = paths.split();
+        let follow = follow.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
+        let absolute = paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
         let opened = py.detach(|| {
-            let opened = site::open_all(&paths, &Limits::default())?;
+            let sources = site::followed(&follow)?;
+            let opened = site::open_following(&paths, &Limits::default(), &sources)?;
             if let Some(name) = &only {
                 opened.dataset.collection(name)?;
             }
             Ok::<_, packstone::Error>(opened)
         });
         let site::Opened { format, dataset, .. } = opened.or_raise(py)?;
-        Ok(Self { paths, only, format, dataset })
+        Ok(Self { paths, absolute, only, follow, format, dataset })
     }
 
     /// The names of its collections.
@@ -80,13 +116,12 @@ impl Dataset {
     }
 
     /// The arguments that open it again.
-    fn address(&self) -> PyResult<Vec<PathBuf>> {
-        let mut paths =
-            self.paths.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
+    fn address(&self) -> Vec<PathBuf> {
+        let mut paths = self.absolute.clone();
         if let (Some(first), Some(name)) = (paths.first_mut(), &self.only) {
             first.as_mut_os_string().push(format!("#{name}"));
         }
-        Ok(paths)
+        paths
     }
 }
 
@@ -151,30 +186,37 @@ impl Dataset {
         progress: Progressed<'py>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        operations::digests(py, Arc::clone(&self.dataset), self.names(), progress, threads)
+        operations::digests(py, self, None, progress, threads)
     }
 
     /// Checks all of it, see `packstone.verify`.
-    #[pyo3(signature = (*, quick=false, expect=Vec::new(), progress=None, threads=None))]
+    #[pyo3(signature = (*, quick=false, expect=Vec::new(), against=None, progress=None, threads=None))]
     fn verify<'py>(
         &self,
         py: Python<'py>,
         quick: bool,
         expect: Vec<String>,
+        against: Option<PathBuf>,
         progress: Progressed<'py>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut options = VerifyOptions::default();
         (options.audit.quick, options.audit.expect) = (quick, expect);
         options.threads = threads.unwrap_or(options.threads);
-        operations::verified(py, self.paths.clone(), options, progress)
+        let what = operations::Verified {
+            paths: self.paths.clone(),
+            follow: self.follow.clone(),
+            against,
+        };
+        operations::verified(py, what, options, progress)
     }
 
     /// Datasets pickle as the absolute paths that they were opened from.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let open = py.import("packstone")?.getattr("open")?;
-        let paths = PyList::new(py, self.address()?.iter().map(|path| path.as_os_str()))?;
-        PyTuple::new(py, [open, PyTuple::new(py, [paths])?.into_any()])
+        let reopen = py.import("packstone._native")?.getattr("_reopen")?;
+        let paths = PyList::new(py, self.address().iter().map(|path| path.as_os_str()))?;
+        let follow = PyList::new(py, self.follow.iter().map(|path| path.as_os_str()))?;
+        PyTuple::new(py, [reopen, PyTuple::new(py, [paths, follow])?.into_any()])
     }
 
     fn __repr__(&self) -> String {

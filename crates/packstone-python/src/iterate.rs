@@ -4,7 +4,7 @@
 //! next one is waited for, so other Python threads go on; several may also take from one iterator.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use packstone::model::Batch;
 use packstone::ops::{self, Shards};
@@ -14,6 +14,7 @@ use pyo3::types::PyDict;
 
 use crate::collection::{Reader, scan};
 use crate::failure::{OrRaise, usage};
+use crate::fork::Owned;
 use crate::values::Shape;
 
 /// Selected samples that are gathered at once.
@@ -23,7 +24,7 @@ const TOGETHER: usize = 64;
 #[pyclass(frozen, module = "packstone._native")]
 pub(crate) struct Samples {
     reader: Arc<Reader>,
-    state: Mutex<State>,
+    state: Owned<State>,
     /// For samples with fields of their own.
     other: Mutex<Option<Shape>>,
 }
@@ -45,12 +46,13 @@ impl Samples {
             Some(_) => Source::Indices(0..reader.len()),
             None => Source::Shards(Box::new(scan(&reader, None).runs(true).shards())),
         };
-        let state = Mutex::new(State { source, current: None });
+        let state = Owned::new(State { source, current: None });
         Self { reader, state, other: Mutex::default() }
     }
 
     fn advance(&self) -> Result<Option<(Arc<Batch>, usize)>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
+        let Some(state) = state.as_mut() else { return Ok(None) };
         loop {
             if let Some((batch, rows)) = &mut state.current
                 && let Some(row) = rows.next()
@@ -86,6 +88,7 @@ impl Samples {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.state.check()?;
         // The state is locked only while the interpreter is not, so that the two locks never wait for each other.
         let Some((batch, row)) = py.detach(|| self.advance()).or_raise(py)? else {
             return Ok(None);
@@ -94,7 +97,7 @@ impl Samples {
             Ok(mut kept) => kept.take(),
             Err(_) => None,
         };
-        let made = self.reader.shape_of(py, &batch, &mut other)?.sample(py, &batch, row)?;
+        let made = self.reader.shape_of(py, &batch, &mut other)?.sample(py, &batch, row, false)?;
         if let Ok(mut kept) = self.other.try_lock() {
             *kept = other;
         }
@@ -106,7 +109,7 @@ impl Samples {
 #[pyclass(frozen, module = "packstone._native")]
 pub(crate) struct Batches {
     reader: Arc<Reader>,
-    state: Mutex<Cut>,
+    state: Owned<Cut>,
 }
 
 enum Cut {
@@ -128,13 +131,14 @@ impl Batches {
             Some(_) => Cut::Indices { left: 0..reader.len(), size },
             None => Cut::Scan(Box::new(scan(&reader, threads).batches(size)?)),
         };
-        Ok(Self { reader, state: Mutex::new(source) })
+        Ok(Self { reader, state: Owned::new(source) })
     }
 
     fn advance(&self) -> Result<Option<Batch>> {
-        match &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner) {
-            Cut::Scan(batches) => batches.next().transpose(),
-            Cut::Indices { left, size } => {
+        match &mut *self.state.lock() {
+            None => Ok(None),
+            Some(Cut::Scan(batches)) => batches.next().transpose(),
+            Some(Cut::Indices { left, size }) => {
                 let some: Vec<u64> = left.by_ref().take(*size).collect();
                 if some.is_empty() { Ok(None) } else { self.reader.gather(&some).map(Some) }
             }
@@ -149,9 +153,11 @@ impl Batches {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.state.check()?;
         match py.detach(|| self.advance()).or_raise(py)? {
             None => Ok(None),
-            Some(batch) => self.reader.shape.batch(py, &batch).map(Some),
+            // Those of a scan may look at files.
+            Some(batch) => self.reader.shape.batch(py, &batch, false).map(Some),
         }
     }
 }

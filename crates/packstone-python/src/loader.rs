@@ -5,19 +5,24 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use packstone::exec::default_threads;
+use packstone::format;
 use packstone::json::{ReadOptions, read};
 use packstone::loader::{
-    Fingerprint, Indices, Loader as Engine, LoaderOptions, Order, Remainder, Sequential, Share,
-    Shuffled, State, Weighted, Weights,
+    Delivery, Fingerprint, Loader as Engine, LoaderOptions, OnFault, Order, Share, State,
 };
 use packstone::model::Batch;
-use packstone::{Kind, Limits, Result, site};
+use packstone::{Limits, Result, site};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::collection::Collection;
+use crate::course::Course;
 use crate::dataset::schema;
-use crate::failure::{OrRaise, usage};
+use crate::failure::OrRaise;
+use crate::keywords::{self, Extras};
+use crate::orders::{Part, Wanted};
 use crate::values::{self, Shape};
 
 /// Batches of one rank, epoch after epoch.
@@ -25,58 +30,100 @@ use crate::values::{self, Shape};
 /// A loop takes what is left of the epoch; the next loop takes the next epoch.
 #[pyclass(frozen, module = "packstone")]
 pub(crate) struct Loader {
-    engine: Mutex<Engine>,
+    course: Mutex<Course>,
+    source: Arc<Source>,
     shape: Shape,
     transforms: Vec<Py<PyAny>>,
+    extras: Extras,
+    /// Rows that only fill the last batch up are cut off.
+    short: bool,
+    /// What it was made of, for a pickle.
+    arguments: Py<PyTuple>,
+    keywords: Py<PyDict>,
 }
 
-/// In which order samples come.
-struct Wanted {
-    shuffle: bool,
-    seed: u64,
-    weights: Option<Vec<f64>>,
+/// What engines are made of.
+struct Source {
+    collections: Vec<Arc<dyn format::Collection>>,
+    /// Where they are: the paths of the dataset and the name of the collection.
+    addresses: Vec<(Vec<PathBuf>, String)>,
+    /// The process that opened them.
+    process: u32,
+    fingerprint: Fingerprint,
+    order: Arc<dyn Order>,
+    share: Share,
+    options: LoaderOptions,
+    /// Threads and window were asked for.
+    threads: Option<usize>,
+    window: Option<u64>,
 }
 
-impl Wanted {
-    /// The order of `samples` samples, or of those at `rows` of them.
-    fn order(self, samples: u64, rows: Option<Arc<[u64]>>) -> Result<Arc<dyn Order>> {
-        match (self.weights, rows) {
-            (Some(weights), None) => {
-                if weights.len() as u64 != samples {
-                    let message = format!("expected {samples} weights, found {}", weights.len());
-                    return Err(usage(Kind::Invalid, "loader/weight_invalid", message));
-                }
-                Ok(Arc::new(Weighted::new(Arc::new(Weights::new(weights)?), self.seed)))
-            }
-            (Some(_), Some(_)) => {
-                let message = "expected weights with a whole collection, found selected samples";
-                Err(usage(Kind::Unsupported, "loader/weight_invalid", message))
-            }
-            (None, Some(rows)) => {
-                let list = Indices::new(rows, samples)?;
-                Ok(Arc::new(if self.shuffle { list.shuffled(self.seed)? } else { list }))
-            }
-            (None, None) if self.shuffle => Ok(Arc::new(Shuffled::new(samples, self.seed)?)),
-            (None, None) => Ok(Arc::new(Sequential::new(samples))),
-        }
+impl Source {
+    /// An engine at the start of the first epoch.
+    fn engine(self: &Arc<Self>, share: Share, options: LoaderOptions) -> Result<Engine> {
+        let collections = match self.process == std::process::id() {
+            true => self.collections.clone(),
+            // A lock that another thread held while this process was forked is never given back.
+            false => reopen(&self.addresses)?,
+        };
+        let (fingerprint, order) = (self.fingerprint.clone(), Arc::clone(&self.order));
+        let engine = Engine::new(collections, fingerprint, order, share, options)?;
+        let again = Arc::clone(self);
+        Ok(engine.reopening(move || reopen(&again.addresses)))
     }
+
+    /// The options of one of several workers, which share what nobody asked for.
+    fn options(&self, workers: u32) -> LoaderOptions {
+        let (mut options, workers) = (self.options.clone(), workers.max(1));
+        let each = default_threads().checked_div(usize::try_from(workers).unwrap_or(1));
+        options.threads = self.threads.unwrap_or_else(|| each.unwrap_or(1).max(1));
+        let window = options.window.checked_div(u64::from(workers)).unwrap_or(options.window);
+        options.window = self.window.unwrap_or(window);
+        options
+    }
+}
+
+/// The collections once more, for a process that was forked.
+fn reopen(addresses: &[(Vec<PathBuf>, String)]) -> Result<Vec<Arc<dyn format::Collection>>> {
+    let open = |(paths, name): &(Vec<PathBuf>, String)| {
+        site::open_all(paths, &Limits::default())?.dataset.collection(name)
+    };
+    addresses.iter().map(open).collect()
 }
 
 impl Loader {
-    /// Works with the engine while the interpreter is released, so that its lock and the interpreter's never wait for
+    /// Works with the course while the interpreter is released, so that its lock and the interpreter's never wait for
     /// each other.
-    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> T + Send) -> T {
-        py.detach(|| work(&mut self.engine.lock().unwrap_or_else(PoisonError::into_inner)))
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Course) -> T + Send) -> T {
+        py.detach(|| work(&mut self.course.lock().unwrap_or_else(PoisonError::into_inner)))
     }
-}
 
-/// The next batch, without the rows that only fill it up.
-fn next(engine: &mut Engine) -> Result<Option<Batch>> {
-    let Some(delivery) = engine.next().transpose()? else { return Ok(None) };
-    let rows = delivery.positions.iter().take_while(|position| position.is_some()).count();
-    match rows == delivery.batch.rows() {
-        true => Ok(Some(delivery.batch)),
-        false => delivery.batch.slice(0..rows).map(Some),
+    /// A batch as a dict.
+    fn dict<'py>(&self, py: Python<'py>, delivery: Delivery) -> PyResult<Bound<'py, PyDict>> {
+        let Delivery { mut batch, positions, indices, mask, .. } = delivery;
+        let mut rows = batch.rows();
+        if self.short {
+            rows = positions.iter().take_while(|position| position.is_some()).count();
+            if rows < batch.rows() {
+                batch = py.detach(|| Batch::slice(&batch, 0..rows)).or_raise(py)?;
+            }
+        }
+        let dict = self.shape.batch(py, &batch, true)?;
+        if self.extras.mask {
+            let bytes = mask.iter().take(rows).map(|real| u8::from(*real)).collect();
+            dict.set_item("mask", values::plain(py, "?", rows, bytes)?)?;
+        }
+        let whole = |numbers: &[Option<u64>]| {
+            let number = |found: &Option<u64>| found.map_or(-1, |n| i64::try_from(n).unwrap_or(-1));
+            numbers.iter().take(rows).flat_map(|found| number(found).to_le_bytes()).collect()
+        };
+        if self.extras.positions {
+            dict.set_item("positions", values::plain(py, "<i8", rows, whole(&positions))?)?;
+        }
+        if self.extras.indices {
+            dict.set_item("indices", values::plain(py, "<i8", rows, whole(&indices))?)?;
+        }
+        Ok(dict)
     }
 }
 
@@ -84,72 +131,186 @@ fn next(engine: &mut Engine) -> Result<Option<Batch>> {
 impl Loader {
     #[new]
     #[pyo3(signature = (
-        collection, batch_size, *, shuffle=false, seed=0, weights=None, rank=0, world_size=1, drop_last=false,
-        fields=None, threads=None, window=None, verify=true, transforms=Vec::new()
+        collections, batch_size, *, order=None, shuffle=false, seed=0, weights=None, draws=None, key=None, stop=None,
+        shards=16, indices=None, ratios=None, rank=0, world_size=1, replicas=1, remainder=None, drop_last=false,
+        on_error="raise", fields=None, threads=None, window=None, verify=true, extras=Vec::new(), transforms=Vec::new()
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
-        collection: &Bound<'_, Collection>,
+        py: Python<'_>,
+        collections: &Bound<'_, PyAny>,
         batch_size: u64,
+        order: Option<&str>,
         shuffle: bool,
         seed: u64,
         weights: Option<&Bound<'_, PyAny>>,
+        draws: Option<u64>,
+        key: Option<&Bound<'_, PyAny>>,
+        stop: Option<&str>,
+        shards: u64,
+        indices: Option<&Bound<'_, PyAny>>,
+        ratios: Option<&Bound<'_, PyAny>>,
         rank: u32,
         world_size: u32,
+        replicas: u32,
+        remainder: Option<&str>,
         drop_last: bool,
+        on_error: &str,
         fields: Option<Vec<String>>,
         threads: Option<usize>,
         window: Option<u64>,
         verify: bool,
+        extras: Vec<String>,
         transforms: Vec<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let py = collection.py();
-        let weights = match weights {
-            None => None,
-            Some(weights) => {
-                let array = py.import("numpy")?.call_method1("asarray", (weights, "float64"))?;
-                Some(array.call_method0("tolist")?.extract()?)
-            }
+        let kept = PyDict::new(py);
+        macro_rules! keep {
+            ($($name:ident),+) => { $(kept.set_item(stringify!($name), &$name)?;)+ };
+        }
+        keep!(
+            order, shuffle, seed, weights, draws, key, stop, shards, indices, ratios, rank,
+            world_size
+        );
+        keep!(
+            replicas, remainder, drop_last, on_error, fields, threads, window, verify, extras,
+            transforms
+        );
+        let collections: Vec<Bound<'_, Collection>> = match collections.cast::<Collection>() {
+            Ok(one) => vec![one.clone()],
+            Err(_) => collections.extract().map_err(|_| {
+                PyTypeError::new_err("expected a collection, or a sequence of collections")
+            })?,
         };
-        let wanted = Wanted { shuffle, seed, weights };
-        let source = collection.get();
-        let (dataset, paths) = source.opened(py);
-        let reader = Arc::clone(source.reader());
-        let engine = py.detach(move || {
-            let stored = Arc::clone(&reader.collection);
-            let order = wanted.order(stored.len(), reader.rows.clone())?;
-            let remainder = if drop_last { Remainder::Drop } else { Remainder::Pad };
-            let share = Share::new(rank, world_size, batch_size)?.with_remainder(remainder);
-            let mut options = LoaderOptions::default().with_verify(verify);
-            options.threads = threads.unwrap_or(options.threads);
-            options.window = window.unwrap_or(options.window);
-            options.fields = fields;
-            let fingerprint = Fingerprint::of(dataset.as_ref(), stored.as_ref())?;
-            let name = stored.name().to_owned();
-            let engine = Engine::new(vec![stored], fingerprint, order, share, options)?;
-            Ok::<_, packstone::Error>(engine.reopening(move || reopen(&paths, &name)))
+        let kind =
+            keywords::kind(order, shuffle, weights.is_some(), key.is_some(), indices.is_some())?;
+        let (remainder, short) = keywords::remainder(remainder, drop_last)?;
+        let readers =
+            collections.iter().map(|one| one.get().reader(py)).collect::<PyResult<Vec<_>>>()?;
+        let samples = readers.iter().map(|reader| reader.len()).fold(0, u64::saturating_add);
+        if ratios.is_some() && (indices.is_some() || draws.is_some()) {
+            return Err(PyValueError::new_err(
+                "expected ratios without indices or draws, found both",
+            ));
+        }
+        let wanted = Wanted {
+            kind,
+            seed,
+            shuffle,
+            weights: keywords::weights(weights)?,
+            draws,
+            key: keywords::keys(key)?,
+            stop: keywords::stop(stop)?,
+            shards,
+            indices: keywords::indices(indices, samples)?,
+            ratios: keywords::ratios(ratios)?,
+            threads: threads.unwrap_or_else(default_threads).max(1),
+        };
+        let mut options =
+            LoaderOptions::default().with_verify(verify).with_faults(match on_error {
+                "raise" => OnFault::Raise,
+                "skip" => OnFault::Skip,
+                other => {
+                    let message = format!("expected on_error to be raise or skip, found {other:?}");
+                    return Err(PyValueError::new_err(message));
+                }
+            });
+        options.threads = threads.unwrap_or(options.threads);
+        options.window = window.unwrap_or(options.window);
+        options.fields = fields;
+        let opened: Vec<_> = collections.iter().map(|one| one.get().opened(py)).collect();
+        let parts: Vec<Part> = readers
+            .iter()
+            .map(|reader| Part {
+                collection: Arc::clone(&reader.collection),
+                rows: reader.rows.clone(),
+            })
+            .collect();
+        let made = py.detach(move || {
+            let stored: Vec<_> = parts.iter().map(|part| Arc::clone(&part.collection)).collect();
+            let prints = opened.iter().zip(&stored).map(|((dataset, _), collection)| {
+                Fingerprint::of(dataset.as_ref(), collection.as_ref())
+            });
+            let fingerprint = match prints.collect::<Result<Vec<_>>>()?.as_slice() {
+                [one] => one.clone(),
+                several => Fingerprint::joined(several),
+            };
+            let share = Share::new(rank, world_size, batch_size)?
+                .with_replicas(replicas)?
+                .with_remainder(remainder);
+            let addresses = opened.into_iter().zip(&stored);
+            let addresses = addresses
+                .map(|((_, paths), collection)| (paths, collection.name().to_owned()))
+                .collect();
+            let source = Arc::new(Source {
+                order: wanted.build(&parts)?,
+                collections: stored,
+                addresses,
+                process: std::process::id(),
+                fingerprint,
+                share,
+                options,
+                threads,
+                window,
+            });
+            let engine = source.engine(share, source.options.clone())?;
+            Ok::<_, packstone::Error>((source, engine))
         });
-        let engine = engine.or_raise(py)?;
+        let (source, engine) = made.or_raise(py)?;
         let shape = Shape::new(py, engine.schema())?;
-        Ok(Self { engine: Mutex::new(engine), shape, transforms })
+        let mut extras = extras;
+        if remainder == packstone::loader::Remainder::Pad && !short {
+            extras.push("mask".to_owned());
+        }
+        let extras = Extras::new(&extras, &shape)?;
+        let list = PyList::new(py, collections)?.into_any();
+        let arguments =
+            PyTuple::new(py, [list, batch_size.into_pyobject(py)?.into_any()])?.unbind();
+        let course = Mutex::new(Course::whole(engine));
+        let keywords = kept.unbind();
+        Ok(Self { course, source, shape, transforms, extras, short, arguments, keywords })
     }
 
     /// Batches of a whole epoch.
-    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let steps = self.with(py, |engine| engine.share().steps(engine.order().len(), 0));
-        Ok(usize::try_from(steps)?)
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.source.share.steps(self.source.order.len(), 0))?)
     }
 
     /// Batches that are left of the epoch.
     #[getter]
     fn steps_left(&self, py: Python<'_>) -> u64 {
-        self.with(py, |engine| engine.steps_left())
+        self.with(py, |course| course.steps_left())
     }
 
     /// The epoch that it stands in.
     #[getter]
     fn epoch(&self, py: Python<'_>) -> u64 {
-        self.with(py, |engine| engine.epoch())
+        self.with(py, |course| course.engine.epoch())
+    }
+
+    /// Samples of an epoch over all ranks.
+    #[getter]
+    fn samples(&self) -> u64 {
+        self.source.order.len()
+    }
+
+    /// The order's name, as states have it.
+    #[getter]
+    fn order(&self) -> &str {
+        self.source.order.name()
+    }
+
+    /// Samples that could not be read and were left out.
+    #[getter]
+    fn skipped(&self, py: Python<'_>) -> u64 {
+        self.with(py, |course| course.engine.skipped())
+    }
+
+    /// What was noticed since the last time and raised nothing, such as each sample that was left out.
+    fn take_notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let notes = self.with(py, |course| course.engine.take_notes());
+        let make = py.import("packstone._reports")?.getattr("finding")?;
+        let notes = notes.iter().map(|note| make.call1((values::json(py, &note.to_json())?,)));
+        PyTuple::new(py, notes.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// The fields of batches: a tuple of `packstone.Field`.
@@ -160,52 +321,69 @@ impl Loader {
 
     /// Goes to the next epoch where this one is at its end.
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf.get().with(slf.py(), |engine| {
-            if engine.steps_left() == 0 {
-                engine.next_epoch();
+        slf.get().with(slf.py(), |course| {
+            if !course.is_worker() && course.steps_left() == 0 {
+                course.engine.next_epoch();
             }
         });
         slf
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(batch) = self.with(py, next).or_raise(py)? else { return Ok(None) };
-        let mut made = self.shape.batch(py, &batch)?.into_any();
+        let Some(delivery) = self.with(py, Course::next).or_raise(py)? else { return Ok(None) };
+        let mut made = self.dict(py, delivery)?.into_any();
         for transform in &self.transforms {
             made = transform.bind(py).call1((made,))?;
         }
         Ok(Some(made))
     }
 
+    /// Goes past the next batches of the epoch without reading them, at most to its end.
+    fn skip(&self, py: Python<'_>, batches: u64) {
+        self.with(py, |course| course.skip(batches));
+    }
+
+    /// Goes back by so many batches, at most to the start of the epoch; to the start where no number is given.
+    #[pyo3(signature = (batches=None))]
+    fn rewind(&self, py: Python<'_>, batches: Option<u64>) -> PyResult<()> {
+        self.with(py, |course| {
+            (!course.is_worker()).then(|| course.rewind(batches.unwrap_or(u64::MAX)))
+        })
+        .ok_or_else(of_worker)
+    }
+
     /// Goes to the start of an epoch.
-    fn set_epoch(&self, py: Python<'_>, epoch: u64) {
-        self.with(py, |engine| engine.set_epoch(epoch));
+    fn set_epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<()> {
+        self.with(py, |course| (!course.is_worker()).then(|| course.engine.set_epoch(epoch)))
+            .ok_or_else(of_worker)
     }
 
     /// Where it stands, as a dict below 1 kB that JSON holds: the same on every rank, valid between any two batches.
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let state = self.with(py, |engine| engine.state());
+        let (state, _) = self.with(py, |course| course.state());
         values::object(py, &state.to_json())
     }
 
     /// Goes on where the loader stood that the state was taken of, on any number of ranks.
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         let text: String = py.import("json")?.call_method1("dumps", (state,))?.extract()?;
-        self.with(py, |engine| {
+        let restored = self.with(py, |course| {
             let document = read(text.as_bytes(), &ReadOptions::default());
             // What is no object the state refuses in its own words.
             let value = document.map(|document| document.value).unwrap_or_default();
-            engine.restore(&State::from_json(&value)?)
-        })
-        .or_raise(py)
+            match course.is_worker() {
+                true => None,
+                false => {
+                    Some(State::from_json(&value).and_then(|state| course.engine.restore(&state)))
+                }
+            }
+        });
+        restored.ok_or_else(of_worker)?.or_raise(py)
     }
 
     /// Ends what is read ahead. Iterating again goes on from the same place.
     fn close(&self, py: Python<'_>) {
-        self.with(py, |engine| {
-            let (epoch, position) = (engine.epoch(), engine.next_position());
-            engine.seek(epoch, position);
-        });
+        self.with(py, Course::rest);
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -222,10 +400,87 @@ impl Loader {
     fn transforms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, &self.transforms)
     }
+
+    /// A loader of the steps that worker `number` of `workers` makes from here on, of which it has made `done`.
+    fn _worker(&self, py: Python<'_>, number: u32, workers: u32, done: u64) -> PyResult<Self> {
+        if number >= workers {
+            let message = format!("expected a worker below {workers}, found {number}");
+            return Err(PyValueError::new_err(message));
+        }
+        let (state, _) = self.with(py, |course| course.state());
+        let source = Arc::clone(&self.source);
+        let course = py.detach(|| {
+            let options = source.options(workers);
+            if workers == 1 {
+                let mut engine = source.engine(source.share, options)?;
+                engine.seek(state.epoch, state.position);
+                engine.skip_steps(done);
+                return Ok(Course::whole(engine));
+            }
+            let share = Course::share(&source.share, number, workers)?;
+            let engine = source.engine(share, options)?;
+            Ok::<_, packstone::Error>(Course::worker(
+                engine,
+                source.share,
+                (number, workers),
+                state,
+                done,
+            ))
+        });
+        Ok(Self {
+            course: Mutex::new(course.or_raise(py)?),
+            source: Arc::clone(&self.source),
+            shape: Shape::new(py, &self.shape.schema)?,
+            transforms: self.transforms.iter().map(|transform| transform.clone_ref(py)).collect(),
+            extras: self.extras,
+            short: self.short,
+            arguments: self.arguments.clone_ref(py),
+            keywords: self.keywords.clone_ref(py),
+        })
+    }
+
+    /// Batches that a worker has made since it began.
+    #[getter]
+    fn _done(&self, py: Python<'_>) -> u64 {
+        self.with(py, |course| course.state().1)
+    }
+
+    /// Loaders pickle as what they were made of, and where they stand.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        if self.with(py, |course| course.is_worker()) {
+            return Err(of_worker());
+        }
+        let resume = py.import("packstone._native")?.getattr("_resume")?;
+        let state = self.state_dict(py)?;
+        let arguments =
+            (self.arguments.bind(py), self.keywords.bind(py), state).into_pyobject(py)?;
+        PyTuple::new(py, [resume, arguments.into_any()])
+    }
+
+    fn __repr__(&self) -> String {
+        let Source { order, share, .. } = &*self.source;
+        format!(
+            "<packstone.Loader {}: {} samples in batches of {}>",
+            order.name(),
+            order.len(),
+            share.batch()
+        )
+    }
 }
 
-/// The collection once more, for a process that was forked.
-fn reopen(paths: &[PathBuf], name: &str) -> Result<Vec<Arc<dyn packstone::format::Collection>>> {
-    let opened = site::open_all(paths, &Limits::default())?;
-    Ok(vec![opened.dataset.collection(name)?])
+fn of_worker() -> PyErr {
+    PyTypeError::new_err("expected a loader, found the part of one that a worker has")
+}
+
+/// The loader that was pickled, at its place.
+#[pyfunction]
+#[pyo3(name = "_resume")]
+pub(crate) fn resume<'py>(
+    arguments: &Bound<'py, PyTuple>,
+    keywords: &Bound<'py, PyDict>,
+    state: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let loader = arguments.py().get_type::<Loader>().call(arguments, Some(keywords))?;
+    loader.call_method1("load_state_dict", (state,))?;
+    Ok(loader)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use packstone::Kind;
 use packstone::json::{Object, Style, Value, write};
 use packstone::model::{Batch, Column, DType, Field, Schema};
+use packstone_io::Buf;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -53,14 +54,15 @@ impl Shape {
         Ok(Self { schema: Arc::clone(schema), slots: slots.collect::<PyResult<_>>()? })
     }
 
-    /// One row as a dict, nested as the keys are.
+    /// One row as a dict, nested as the keys are. `own` says that the batch was copied together for the caller alone.
     pub(crate) fn sample<'py>(
         &self,
         py: Python<'py>,
         batch: &Batch,
         row: usize,
+        own: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        self.dict(py, batch, |field, slot, column| value(py, field, slot, column, row))
+        self.dict(py, batch, |field, slot, column| value(py, field, slot, column, row, own))
     }
 
     /// All rows as a dict of arrays with a leading dimension, and of lists where rows do not make one array.
@@ -68,20 +70,17 @@ impl Shape {
         &self,
         py: Python<'py>,
         batch: &Batch,
+        own: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         self.dict(py, batch, |field, slot, column| {
             let dense = column.as_dense().filter(|_| !field.varies());
             if let (Some(dtype), Some(bytes)) = (&slot.dtype, dense) {
                 let shape =
                     std::iter::once(column.rows() as u64).chain(field.shape.iter().copied());
-                return array(
-                    py,
-                    dtype,
-                    shape,
-                    Buffer::aligned(bytes.clone(), slot.size).or_raise(py)?,
-                );
+                let buffer = Buffer::aligned(bytes.clone(), slot.size, own).or_raise(py)?;
+                return array(py, dtype, shape, buffer);
             }
-            let rows = (0..column.rows()).map(|row| value(py, field, slot, column, row));
+            let rows = (0..column.rows()).map(|row| value(py, field, slot, column, row, own));
             Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
         })
     }
@@ -149,6 +148,7 @@ fn value<'py>(
     slot: &Slot,
     column: &Column,
     row: usize,
+    own: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let missing = || {
         let message = format!("expected a value of {} in row {row}, found none", field.key);
@@ -166,7 +166,7 @@ fn value<'py>(
         }
         (Some(dtype), _) => {
             let shape = column.shape(row).unwrap_or(&field.shape).iter().copied();
-            array(py, dtype, shape, Buffer::aligned(bytes, slot.size).or_raise(py)?)
+            array(py, dtype, shape, Buffer::aligned(bytes, slot.size, own).or_raise(py)?)
         }
     }
 }
@@ -190,6 +190,18 @@ fn refuse_others(dict: &Bound<'_, PyDict>, paths: &[&[Py<PyString>]]) -> PyResul
         }
     }
     Ok(())
+}
+
+/// An array of `rows` numbers of a type in NumPy's spelling.
+pub(crate) fn plain<'py>(
+    py: Python<'py>,
+    dtype: &str,
+    rows: usize,
+    bytes: Vec<u8>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = PyString::new(py, dtype).into_any().unbind();
+    let buffer = Buffer::aligned(Buf::from(bytes), 8, false).or_raise(py)?;
+    array(py, &dtype, std::iter::once(rows as u64), buffer)
 }
 
 /// An array that looks at `buffer`.

@@ -1,6 +1,7 @@
 //! What a format offers: the traits that operations are written against.
 
 mod mend;
+mod parts;
 
 use std::any::Any;
 use std::fmt;
@@ -18,6 +19,7 @@ use crate::model::{Batch, Fidelity, Finding, Holds, Outline, SampleTable, Schema
 use crate::order::Order;
 
 pub use mend::{MergeOptions, PartSource, RepairOptions, RepairReport};
+pub use parts::Parts;
 
 /// A dataset format: how it is recognized, opened, made, checked and mended. One line in the registry each.
 pub trait Format: Sync {
@@ -106,6 +108,22 @@ pub trait Format: Sync {
     /// # Errors
     /// Those of [`Format::open`]; `Exists` where there is a part of that name; `Unsupported`.
     fn part(&self, root: Arc<dyn RootMut>, name: &str) -> Result<Box<dyn Writer>>;
+
+    /// The parts of a dataset that several processes write: of a new one in an empty folder, or of the one that is there and
+    /// was made with the same plan.
+    ///
+    /// # Errors
+    /// Those of [`Format::create`]; `Unsupported`, with the reason, where the format has none.
+    fn parts(
+        &self,
+        root: Arc<dyn RootMut>,
+        _plan: &Plan,
+        _options: &Object,
+    ) -> Result<Box<dyn Parts>> {
+        self.part(root, "part")?;
+        let message = format!("expected a format whose parts are named, found {}", self.id());
+        Err(Error::new(Kind::Unsupported, "format/no_parts", Place::default(), message))
+    }
 
     /// Prepares a check of a whole dataset.
     ///

@@ -13,9 +13,13 @@ use crate::registry;
 
 mod operations;
 mod selection;
+mod signal;
 
-pub use operations::{convert, split_address, verify};
+pub use operations::{convert, digest_record, save_digests, split_address, verify};
 pub use selection::{save_selection, sources};
+pub use signal::{
+    Annotate, Annotated, Annotations, View, Viewed, Which, Work, annotate, signal, view,
+};
 
 /// A root for what is at `path`: a folder, or a file as a root that shows nothing else.
 ///
@@ -45,7 +49,7 @@ pub fn is_file_of(path: &Path, format: &dyn Format) -> bool {
 }
 
 fn sole(path: &Path) -> Result<Arc<dyn RootMut>> {
-    let (folder, name) = split(path)?;
+    let (folder, name) = file(path)?;
     Ok(Arc::new(SoleFile::new(folder, name, path.display().to_string())))
 }
 
@@ -55,7 +59,7 @@ fn sole(path: &Path) -> Result<Arc<dyn RootMut>> {
 /// `site/exists`, `site/name`; `NotFound` where there is no such folder; `Denied`, `Io`.
 pub fn new_file(path: &Path) -> Result<(LocalRoot, RelPath)> {
     free(path)?;
-    split(path)
+    file(path)
 }
 
 fn free(path: &Path) -> Result<()> {
@@ -69,7 +73,11 @@ fn free(path: &Path) -> Result<()> {
     }
 }
 
-fn split(path: &Path) -> Result<(LocalRoot, RelPath)> {
+/// The folder of a file, and its name there.
+///
+/// # Errors
+/// `site/name`; `NotFound` where there is no such folder; `Denied`, `Io`.
+pub fn file(path: &Path) -> Result<(LocalRoot, RelPath)> {
     let parent = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

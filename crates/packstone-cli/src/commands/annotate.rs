@@ -2,27 +2,19 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::Arc;
 
-use packstone::format::Collection;
-use packstone::formats::sds::layout::publication_id;
-use packstone::formats::sds::parts::annotate::{
-    AnnotationOptions, WorkerShard, check_annotations, publish_annotation_shards,
-    publish_annotations, worker_pointers, write_annotation_shard,
-};
-use packstone::formats::sds::parts::carrier::{Annotation, Status};
-use packstone::formats::sds::parts::lines::{self, Found, in_order, lines, of_sample};
-use packstone::formats::sds::reader::SdsDataset;
+use packstone::formats::sds::parts::carrier::Status;
 use packstone::json::{Object, ReadOptions, Value};
-use packstone::ops::{Decoded, Scan};
-use packstone::{Error, Kind, Limits, Place, Result, Root, RootMut, json, registry, site};
+use packstone::site::{Annotate, Annotated, Annotations, Work, annotate};
+use packstone::{Error, Kind, Place, Result, json};
 
 use packstone_io::{Buf, IoError};
 
 use crate::address::{self, Address};
 use crate::failure::{Exit, Outcome};
 use crate::output::Out;
-use crate::{interrupt, units};
+use crate::progress::Bar;
+use crate::units;
 
 /// Publish annotations of a SignalDataset's records: one a record, all of them or none.
 ///
@@ -72,227 +64,75 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let target = Target::open(args)?;
-    let mut tally = Tally::default();
-    let (verb, shards) = if args.publish {
-        ("joined", Some(target.join(&mut tally)?))
-    } else if let (Some(shard), Some(first)) = (&args.worker, args.first) {
-        target.shard(shard, first, &mut tally)?;
-        ("wrote", None)
-    } else {
-        target.publish(&mut tally)?;
-        ("published", None)
-    };
-    let records =
-        tally.counts.iter().map(|(_, count)| count).fold(0u64, |a, b| a.saturating_add(*b));
+    let request = args.request()?;
+    let bar = Bar::counting("annotate");
+    let report = annotate(&request, Some(&bar));
+    drop(bar);
+    let report = report?;
     if out.is_json() {
-        let counts: Object = tally.counts.iter().map(|(status, n)| (status.name(), *n)).collect();
-        let report = json!({
-            "set": args.name.as_str(),
-            "publication_id": target.publication_id.as_str(),
-            "done": verb,
-            "worker": args.worker.as_deref(),
-            "shards": shards,
-            "records": records,
-            "statuses": counts,
-        });
-        out.summary("annotate", report)?;
+        out.summary("annotate", report.to_json())?;
         return Ok(Exit::Clean);
     }
-    let counts = tally.counts.iter().filter(|(_, count)| *count > 0);
-    let counts: Vec<String> =
-        counts.map(|(status, n)| format!("{} {}", units::count(*n), status.name())).collect();
-    let what = match (&args.worker, shards) {
-        (Some(shard), _) => format!("the shard {shard:?} of the annotation set {:?}", args.name),
-        (None, Some(n)) => {
-            format!("{} as the annotation set {:?}", units::counted(n, "shard"), args.name)
-        }
-        (None, None) => format!("the annotation set {:?}", args.name),
-    };
-    let gap = if counts.is_empty() { "" } else { ": " };
-    let told =
-        format!("{verb} {what}, {}{gap}{}", units::counted(records, "record"), counts.join(", "));
-    out.line(out.data(&told).into_owned())?;
+    out.line(out.data(&story(&report)).into_owned())?;
     Ok(Exit::Clean)
 }
 
-/// How many annotations have each status.
-struct Tally {
-    counts: [(Status, u64); 3],
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self { counts: Status::ALL.map(|status| (status, 0)) }
-    }
-}
-
-impl Tally {
-    fn add(&mut self, status: Status) {
-        let found = self.counts.iter_mut().find(|(known, _)| *known == status);
-        if let Some((_, count)) = found {
-            *count = count.saturating_add(1);
+/// What was done, in a line.
+fn story(report: &Annotated) -> String {
+    let counts = report.statuses.iter().filter(|(_, count)| *count > 0);
+    let counts: Vec<String> =
+        counts.map(|(status, n)| format!("{} {}", units::count(*n), status.name())).collect();
+    let set = &report.set;
+    let what = match (&report.worker, report.shards) {
+        (Some(shard), _) => format!("the shard {shard:?} of the annotation set {set:?}"),
+        (None, Some(n)) => {
+            format!("{} as the annotation set {set:?}", units::counted(n, "shard"))
         }
+        (None, None) => format!("the annotation set {set:?}"),
+    };
+    let gap = if counts.is_empty() { "" } else { ": " };
+    let records = units::counted(report.records(), "record");
+    format!("{} {what}, {records}{gap}{}", report.done(), counts.join(", "))
+}
+
+impl Args {
+    fn request(&self) -> Result<Annotate> {
+        let work = match (&self.worker, self.first) {
+            _ if self.publish => Work::Join,
+            (Some(shard), Some(first)) => {
+                Work::Shard { annotations: self.annotations()?, shard: shard.clone(), first }
+            }
+            _ => Work::Publish {
+                annotations: self.annotations()?,
+                by_id: self.by_id,
+                missing: self.missing.as_deref().and_then(Status::named),
+            },
+        };
+        Ok(Annotate {
+            metadata: self.metadata.as_deref().map_or_else(|| Ok(Object::new()), object)?,
+            publication_id: self.publication_id.clone(),
+            records_per_shard: self.records_per_shard,
+            retries: self.retries,
+            sources: address::sources()?,
+            ..Annotate::new(self.dataset.whole()?.path.clone(), &*self.name, work)
+        })
     }
-}
 
-/// Where annotations come from.
-enum Source {
-    Lines { text: Buf, label: String },
-    Samples { collection: Arc<dyn Collection>, label: String },
-}
-
-/// Annotations of records in a row.
-type Annotations<'s> = Box<dyn Iterator<Item = Result<Annotation>> + 's>;
-
-impl Source {
-    /// A dataset, or else lines.
-    fn open(address: &Address) -> Result<Self> {
-        let path = address.path.as_path();
-        let label = path.display().to_string();
+    fn annotations(&self) -> Result<Annotations> {
+        let usage = || {
+            let message = "expected annotations to publish, found no path";
+            Error::new(Kind::Invalid, "cli/usage", Place::default(), message)
+        };
+        let Address { path, collection } = self.source.as_ref().ok_or_else(usage)?;
         if path == Path::new("-") {
             let mut text = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut text);
             read.map_err(|error| IoError::os("read", "standard input", error))?;
             let (text, label) = (Buf::from(text), "standard input".to_owned());
-            return Ok(Self::Lines { text, label });
+            return Ok(Annotations::Lines { text, label });
         }
-        if path.is_file() && address.collection.is_none() {
-            let root = site::root(path)?;
-            let known = !matches!(
-                registry::probe(root.as_ref()), Err(error) if error.kind() == Kind::NotFound
-            );
-            if !known && site::sources(path, &Limits::default())?.is_none() {
-                let text = root.read(&root.sole_file().cloned().unwrap_or_default())?;
-                return Ok(Self::Lines { text, label });
-            }
-        }
-        let collections = address.open()?.collections(std::slice::from_ref(address), &[])?;
-        let names: Vec<_> = collections.iter().map(|c| c.name().to_owned()).collect();
-        let [collection] = <[_; 1]>::try_from(collections).map_err(|_| {
-            let names = names.join(", ");
-            let message = format!("expected one collection, as in SRC#NAME, found {names}");
-            Error::new(Kind::Invalid, "cli/usage", Place::file(&label), message)
-        })?;
-        Ok(Self::Samples { collection, label })
+        Annotations::open(path, collection.as_deref(), &address::sources()?)
     }
-}
-
-/// The dataset, and what is to be published in it.
-struct Target<'a> {
-    args: &'a Args,
-    root: Arc<dyn RootMut>,
-    dataset: SdsDataset,
-    publication_id: String,
-}
-
-impl<'a> Target<'a> {
-    fn open(args: &'a Args) -> Result<Self> {
-        let (root, dataset) = address::signal(&args.dataset.whole()?.path)?;
-        let usual = || publication_id(&dataset.snapshot().snapshot_id, &args.name);
-        let publication_id = args.publication_id.clone().unwrap_or_else(usual);
-        Ok(Self { args, root, dataset, publication_id })
-    }
-
-    fn options(&self) -> AnnotationOptions {
-        AnnotationOptions {
-            records_per_shard: self.args.records_per_shard,
-            publication_id: Some(self.publication_id.clone()),
-            retries: self.args.retries,
-            ..AnnotationOptions::default()
-        }
-    }
-
-    fn metadata(&self) -> Result<Object> {
-        self.args.metadata.as_deref().map_or_else(|| Ok(Object::new()), object)
-    }
-
-    /// The annotations of `source`: of the records from `first` on.
-    fn all<'s>(&'s self, source: &'s Source, first: u64) -> Result<Annotations<'s>> {
-        let by_id = self.args.by_id;
-        let policy = self.dataset.store().policy.records.descriptor();
-        let found: Box<dyn Iterator<Item = Result<Found>>> = match source {
-            Source::Lines { text, label } => Box::new(lines(label, text, policy)),
-            Source::Samples { collection, label } => Box::new(samples(collection, label, by_id)),
-        };
-        let found = found.map(|found| interrupt::check().and(found));
-        if !by_id {
-            return Ok(Box::new(in_order(&self.dataset, first, found)));
-        }
-        let missing = self.args.missing.as_deref();
-        let missing = Status::ALL.into_iter().find(|status| Some(status.name()) == missing);
-        Ok(Box::new(lines::by_id(&self.dataset, found, missing)?.into_iter().map(Ok)))
-    }
-
-    fn source(&self) -> Result<Source> {
-        let usage = || {
-            let message = "expected annotations to publish, found no path";
-            Error::new(Kind::Invalid, "cli/usage", Place::default(), message)
-        };
-        Source::open(self.args.source.as_ref().ok_or_else(usage)?)
-    }
-
-    fn publish(&self, tally: &mut Tally) -> Result<()> {
-        let (metadata, source) = (self.metadata()?, self.source()?);
-        // All of them are looked at before the first is written, so that a bad one leaves nothing behind.
-        let looked_at = self.all(&source, 0)?.inspect(|annotation| {
-            if let Ok(annotation) = annotation {
-                tally.add(annotation.status);
-            }
-        });
-        check_annotations(&self.dataset, looked_at)?;
-        let (name, options) = (&self.args.name, self.options());
-        let annotations = self.all(&source, 0)?;
-        publish_annotations(&self.root, &self.dataset, name, annotations, &metadata, &options)
-    }
-
-    fn shard(&self, shard: &str, first: u64, tally: &mut Tally) -> Result<()> {
-        let source = self.source()?;
-        let annotations = self.all(&source, first)?.collect::<Result<Vec<_>>>()?;
-        let shard = WorkerShard {
-            name: self.args.name.clone(),
-            publication_id: self.publication_id.clone(),
-            logical_shard_id: shard.to_owned(),
-            first_ordinal: first,
-        };
-        let pointer = write_annotation_shard(&self.root, &self.dataset, &shard, &annotations)?;
-        // Somebody may have been first, and then it is theirs that counts.
-        pointer.statuses.iter().for_each(|status| tally.add(*status));
-        Ok(())
-    }
-
-    fn join(&self, tally: &mut Tally) -> Result<u64> {
-        let root: Arc<dyn Root> = Arc::clone(&self.root) as _;
-        let (name, id) = (&self.args.name, &self.publication_id);
-        let pointers = worker_pointers(&root, name, id, &self.dataset.store().policy)?;
-        for pointer in &pointers {
-            pointer.statuses.iter().for_each(|status| tally.add(*status));
-        }
-        let (metadata, options) = (self.metadata()?, self.options());
-        let (root, dataset) = (&self.root, &self.dataset);
-        publish_annotation_shards(root, dataset, name, id, &pointers, &metadata, &options)?;
-        Ok(pointers.len() as u64)
-    }
-}
-
-/// The samples of a collection.
-fn samples<'s>(
-    collection: &Arc<dyn Collection>,
-    label: &'s str,
-    identities: bool,
-) -> impl Iterator<Item = Result<Found>> + use<'s> {
-    // Samples that are skipped have no fields, so they need not be alike.
-    let scan = Scan::new(Arc::clone(collection)).identities(identities).runs(true);
-    scan.map_shards(Ok).flat_map(move |decoded| {
-        let found: Vec<_> = match decoded {
-            Err(error) => vec![Err(error)],
-            Ok(Decoded { shard, batch, rows }) => {
-                let number = |row: usize| shard.first.saturating_add(row as u64);
-                rows.map(|row| of_sample(&batch, row, label, number(row))).collect()
-            }
-        };
-        found.into_iter()
-    })
 }
 
 /// A JSON object from the command line, or from a file where `@` stands before its path.

@@ -1,9 +1,9 @@
 //! `packstone digest`: what a collection holds, in one hash, whatever holds it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use packstone::ops::{DigestOptions, DigestRecord, digest_collection};
-use packstone::{Limits, RootMut, site};
+use packstone::{Limits, site};
 
 use crate::address::{self, Address};
 use crate::cli::Threads;
@@ -50,16 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     }
     if let Some(file) = &args.save {
         let record = DigestRecord { format: opened.format.id().to_owned(), collections: digests };
-        save(file, &record)?;
+        site::save_digests(&record, file)?;
     }
     Ok(Exit::Clean)
-}
-
-/// Writes a new file, complete or not at all.
-fn save(file: &Path, record: &DigestRecord) -> Outcome<()> {
-    let text = format!("{}\n", record.to_json());
-    let (root, name) = site::new_file(file)?;
-    root.create(&name, text.as_bytes()).map_err(packstone::Error::from)?;
-    root.persist(&name).map_err(packstone::Error::from)?;
-    Ok(())
 }

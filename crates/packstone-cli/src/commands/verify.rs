@@ -1,11 +1,11 @@
 //! `packstone verify`: everything that is wrong with a dataset.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use packstone::format::AuditOptions;
 use packstone::model::{Finding, Severity};
-use packstone::ops::{DigestOptions, DigestRecord, VerifyOptions, VerifyReport};
-use packstone::{Limits, Place, site};
+use packstone::ops::{DigestOptions, VerifyOptions, VerifyReport};
+use packstone::site;
 
 use crate::address::{self, Address};
 use crate::cli::Threads;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let recorded = args.against.as_deref().map(recorded).transpose()?;
+    let recorded = args.against.as_deref().map(site::digest_record).transpose()?;
     let audit = AuditOptions {
         quick: args.quick,
         expect: args.expect.clone(),
@@ -64,15 +64,6 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         tell(&report);
     }
     Ok(Exit::found(!report.is_clean()))
-}
-
-/// The digests in a file.
-fn recorded(file: &Path) -> packstone::Result<DigestRecord> {
-    let root = site::root(file)?;
-    let name = root.sole_file().cloned().unwrap_or_default();
-    let bytes = root.read(&name)?;
-    DigestRecord::read(&bytes, &Limits::default())
-        .map_err(|error| error.with_place(Place::file(file.display())))
 }
 
 /// Writes a finding as one line.

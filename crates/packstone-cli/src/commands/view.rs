@@ -1,25 +1,19 @@
 //! `packstone view`: records of a signal dataset as a dataset of their own.
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use packstone::expr::Expr;
-use packstone::formats::sds::parts::publish::PublishOptions;
-use packstone::formats::sds::parts::view::{
-    RECORDS_PER_SHARD, REFERENCE, ViewSource, matching, materialize, publish_view,
-};
-use packstone::formats::sds::{Sds, reader::SdsDataset};
+use packstone::Result;
+use packstone::formats::sds::parts::view::RECORDS_PER_SHARD;
 use packstone::json::Object;
-use packstone::model::own::{MEMBER, Own, RECORDS};
-use packstone::{Error, Kind, LocalRoot, Place, RelPath, Result, RootMut, json, site};
+use packstone::site::{View, Which, view};
 
 use super::annotate::object;
 use crate::address::{self, Address};
 use crate::failure::{Exit, Outcome};
 use crate::hints::NULL_NAME;
 use crate::output::{Out, note};
-use crate::{interrupt, units};
+use crate::progress::Bar;
+use crate::units;
 
 /// Publish records of a SignalDataset as a dataset of their own, without copying them.
 ///
@@ -73,146 +67,45 @@ fn span(text: &str) -> Result<(Option<u64>, Option<u64>), String> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    // Without links, as the view will name it.
-    let path = args.source.path.canonicalize();
-    let label = args.source.path.display().to_string();
-    let path = path.map_err(|error| packstone_io::IoError::os("open", label, error))?;
-    let (_, source) = address::signal(&path)?;
-    let ordinals = args.ordinals(&source)?;
-    let mut options = PublishOptions::new(
-        args.dataset_id.as_deref().unwrap_or(&source.document().dataset_id),
-        args.snapshot_id.as_str(),
-    );
-    options.metadata = args.metadata(&source, ordinals.len() as u64)?;
-    interrupt::check()?;
-    let place = Target::of(&args.target, &path)?;
-    let made = match args.materialize {
-        true => materialize(&place.root, &source, &ordinals, &options, args.records_per_shard),
-        false => publish_view(&place.root, &source, &place.source, &ordinals, &options),
-    };
-    if made.is_err() && place.fresh {
-        // Only an empty folder can be removed this way; anything in it is left for a look.
-        let _ = std::fs::remove_dir(&args.target);
-    }
+    let request = args.request()?;
+    let bar = Bar::counting("view");
+    let made = view(&request, Some(&bar));
+    drop(bar);
     let made = made?;
-    let inside = matches!(place.source, ViewSource::Inside(_));
-    let target = args.target.display().to_string();
     if out.is_json() {
-        let references = match (args.materialize, inside) {
-            (true, _) => "none",
-            (false, true) => "relative",
-            (false, false) => "absolute",
-        };
-        let report = json!({
-            "records": made.len(),
-            "of": source.len(),
-            "path": target.as_str(),
-            "source": path.display().to_string(),
-            "references": references,
-            "dataset_id": options.dataset_id.as_str(),
-            "snapshot_id": options.snapshot_id.as_str(),
-        });
-        out.summary("view", report)?;
+        out.summary("view", made.to_json())?;
         return Ok(Exit::Clean);
     }
-    if made.is_empty() && args.condition.is_some() {
+    if made.records == 0 && args.condition.is_some() {
         note(NULL_NAME);
     }
     let verb = if args.materialize { "copied" } else { "published" };
-    let counts =
-        format!("{} of {}", units::count(made.len()), units::counted(source.len(), "record"));
-    out.line(format!("{verb} {counts} as {}", out.data(&target)))?;
-    if !args.materialize && !inside {
-        let source = path.display().to_string();
-        out.line(format!("read it with --follow {}", out.data(&source)))?;
+    let counts = format!("{} of {}", units::count(made.records), units::counted(made.of, "record"));
+    out.line(format!("{verb} {counts} as {}", out.data(&made.path)))?;
+    if made.references == "absolute" {
+        out.line(format!("read it with --follow {}", out.data(&made.source)))?;
     }
     Ok(Exit::Clean)
 }
 
 impl Args {
-    /// What the new dataset says about itself: what is asked for, that it is a view, and what packstone's writer left in
-    /// the source about fields.
-    fn metadata(&self, source: &SdsDataset, records: u64) -> Result<Object> {
-        let mut metadata = self.metadata.as_deref().map_or_else(|| Ok(Object::new()), object)?;
-        if !self.materialize {
-            metadata.insert(REFERENCE, true);
-        }
-        if let Some(mut own) = Own::of(&source.document().metadata, source.len()) {
-            let name = match (&self.source.collection, &own.collections[..]) {
-                (Some(name), _) | (None, [(name, _)]) => name.clone(),
-                _ => RECORDS.to_owned(),
-            };
-            own.collections = vec![(name, records)];
-            metadata.insert(MEMBER, own.to_value());
-        }
-        Ok(metadata)
-    }
-
-    /// The ordinals of the records that are meant.
-    fn ordinals(&self, source: &SdsDataset) -> Result<Vec<u64>> {
-        let all = match &self.source.collection {
-            Some(name) => source.ordinals(name)?,
-            None => 0..source.len(),
+    fn request(&self) -> Result<View> {
+        let which = match (&self.condition, self.range) {
+            (Some(condition), _) => Which::Where(condition.clone()),
+            (None, Some((from, to))) => Which::Between(from, to),
+            (None, None) if self.index.is_empty() => Which::All,
+            (None, None) => Which::At(self.index.clone()),
         };
-        match &self.condition {
-            Some(condition) => matching(source, all, &Expr::parse(condition)?),
-            None => self.positions(&all),
-        }
-    }
-
-    /// The records at the positions that are named, or all.
-    fn positions(&self, all: &Range<u64>) -> Result<Vec<u64>> {
-        let len = all.end.saturating_sub(all.start);
-        let refused = |found: String| {
-            let message = format!("expected positions of {len} records, found {found}");
-            Error::new(Kind::NotFound, "ops/index_out_of_range", Place::default(), message)
-        };
-        if let Some((from, to)) = self.range {
-            let (from, to) = (from.unwrap_or(0), to.unwrap_or(len));
-            if from > to || to > len {
-                return Err(refused(format!("{from}:{to}")));
-            }
-            return Ok((all.start.saturating_add(from)..all.start.saturating_add(to)).collect());
-        }
-        if self.index.is_empty() {
-            return Ok(all.clone().collect());
-        }
-        let position = |index: &i64| {
-            let at = match u64::try_from(*index) {
-                Ok(at) => Some(at),
-                Err(_) => len.checked_sub(index.unsigned_abs()),
-            };
-            let at = at.filter(|at| *at < len).ok_or_else(|| refused(index.to_string()))?;
-            Ok(all.start.saturating_add(at))
-        };
-        self.index.iter().map(position).collect()
-    }
-}
-
-/// Where the new dataset goes, and how it names its source.
-struct Target {
-    root: Arc<dyn RootMut>,
-    source: ViewSource,
-    /// True where its folder was made for it.
-    fresh: bool,
-}
-
-impl Target {
-    /// The folder at `path`, which is new or holds the source at the absolute path `source`.
-    fn of(path: &Path, source: &Path) -> Result<Self> {
-        let inside = path.canonicalize().ok().and_then(|folder| {
-            let rest = source.strip_prefix(folder).ok()?.to_str()?;
-            RelPath::new(rest).ok().filter(|rest| !rest.is_root())
-        });
-        if let Some(inside) = inside {
-            let root = Arc::new(LocalRoot::open(path)?);
-            return Ok(Self { root, source: ViewSource::Inside(inside), fresh: false });
-        }
-        let text = source.to_str().ok_or_else(|| {
-            let message = "expected a path of Unicode text, found another";
-            Error::new(Kind::Invalid, "site/name", Place::file(source.display()), message)
-        })?;
-        let root = site::target(path, &Sds)?;
-        Ok(Self { root, source: ViewSource::At(text.to_owned()), fresh: true })
+        Ok(View {
+            collection: self.source.collection.clone(),
+            which,
+            materialize: self.materialize,
+            dataset_id: self.dataset_id.clone(),
+            snapshot_id: self.snapshot_id.clone(),
+            metadata: self.metadata.as_deref().map_or_else(|| Ok(Object::new()), object)?,
+            records_per_shard: self.records_per_shard,
+            sources: address::sources()?,
+            ..View::new(self.source.path.clone(), self.target.clone())
+        })
     }
 }

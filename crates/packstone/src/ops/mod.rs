@@ -8,6 +8,7 @@ mod diff;
 mod digest;
 mod find;
 mod gather;
+mod metadata;
 mod meter;
 mod record;
 mod scan;
@@ -26,9 +27,10 @@ pub use diff::{DiffOptions, DiffReport, Difference, diff};
 pub use digest::{CollectionDigest, DigestOptions, Level, digest_collection};
 pub use find::{Find, Match, Matches};
 pub use gather::gather;
+pub use metadata::{MetadataTable, metadata_table};
 pub use record::DigestRecord;
 pub use scan::{Decoded, Mapped, Scan, Shards};
-pub use select::{BalanceKey, Balanced, SelectedCollection, Selection, balanced};
+pub use select::{BalanceKey, Balanced, ChosenSamples, SelectedCollection, Selection, balanced};
 pub use verify::{VerifyOptions, VerifyReport, verify, verify_many};
 
 /// The error for a collection whose shards hold another number of samples than it says.

@@ -6,6 +6,7 @@
 
 mod balance;
 mod collection;
+mod samples;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::random::Random;
 
 pub use balance::{BalanceKey, Balanced, balanced};
 pub use collection::SelectedCollection;
+pub use samples::ChosenSamples;
 
 type Predicate = dyn Fn(&ShardRef) -> bool + Send + Sync;
 

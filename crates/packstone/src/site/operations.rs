@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packstone_io::Kind;
+use packstone_container::Limits;
+use packstone_io::{Kind, RootMut};
 
 use super::{Probed, probe_all, sources, target};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
 use crate::format::{Dataset, Format};
 use crate::model::Finding;
-use crate::ops::{self, ConvertOptions, ConvertReport, VerifyOptions, VerifyReport};
+use crate::ops::{self, ConvertOptions, ConvertReport, DigestRecord, VerifyOptions, VerifyReport};
 
 /// Divides `path#collection`: the last `#` does, unless the whole text is a path that exists.
 pub fn split_address(text: &str) -> (PathBuf, Option<String>) {
@@ -46,6 +47,30 @@ pub fn verify(
         }),
         other => other,
     }
+}
+
+/// The digests in a file that [`save_digests`] wrote.
+///
+/// # Errors
+/// `ops/digest_record`; `NotFound`, `Io`.
+pub fn digest_record(file: &Path) -> Result<DigestRecord> {
+    let root = super::root(file)?;
+    let name = root.sole_file().cloned().unwrap_or_default();
+    let bytes = root.read(&name)?;
+    DigestRecord::read(&bytes, &Limits::default())
+        .map_err(|error| error.with_place(Place::file(file.display())))
+}
+
+/// Writes digests to a new file, complete or not at all.
+///
+/// # Errors
+/// Those of [`super::new_file`]; `Io`.
+pub fn save_digests(record: &DigestRecord, file: &Path) -> Result<()> {
+    let text = format!("{}\n", record.to_json());
+    let (root, name) = super::new_file(file)?;
+    root.create(&name, text.as_bytes())?;
+    root.persist(&name)?;
+    Ok(())
 }
 
 /// True for an error that is about the dataset and not about the request or the machine.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use packstone::format::{Collection, ReadContext, ShardRef};
 use packstone::json::Value;
-use packstone::ops::{BalanceKey, Scan, SelectedCollection, Selection, balanced, gather};
+use packstone::ops::{
+    BalanceKey, ChosenSamples, DigestOptions, Scan, SelectedCollection, Selection, balanced,
+    digest_collection, gather,
+};
 use packstone::{Error, Kind, Place};
 
 use crate::fake::{FakeCollection, counted, numbers};
@@ -137,4 +140,36 @@ fn balanced_shards_are_scanned_in_their_order() {
         .flat_map(|s| numbers(&s.unwrap().batch))
         .collect();
     assert_eq!(rows, [0, 1, 4, 5, 2, 3, 6, 7]);
+}
+
+#[test]
+fn samples_in_any_order_are_a_collection() {
+    let inner = counted("a", &[3, 2, 4]).arc();
+    let digest = |collection: Arc<dyn Collection>| {
+        digest_collection(collection, &DigestOptions::default(), None).unwrap()
+    };
+    let chosen = |rows: &[u64]| -> Arc<dyn Collection> {
+        Arc::new(ChosenSamples::new(Arc::clone(&inner), rows.into()))
+    };
+    let whole = digest(Arc::clone(&inner));
+    assert_eq!(digest(chosen(&[0, 1, 2, 3, 4, 5, 6, 7, 8])), whole);
+    let turned = digest(chosen(&[8, 7, 6, 5, 4, 3, 2, 1, 0]));
+    assert_eq!(turned.full_unordered, whole.full_unordered);
+    assert_ne!(turned.full, whole.full);
+    // More than is gathered at once, and repeated.
+    let rows: Vec<u64> = (0..1000).map(|n| n * 7 % 9).collect();
+    let many = chosen(&rows);
+    assert_eq!((many.len(), many.shard_count()), (1000, 4));
+    let read: Vec<i64> = Scan::new(Arc::clone(&many))
+        .shards()
+        .flat_map(|shard| numbers(&shard.unwrap().batch))
+        .collect();
+    assert!(read.iter().zip(&rows).all(|(read, row)| u64::try_from(*read) == Ok(*row)));
+    assert_eq!(many.shards(600).next().unwrap().unwrap().first, 512);
+    let fields = chosen(&[4]);
+    assert_eq!(fields.recorded(), chosen(&[4]).recorded());
+    assert_ne!(fields.recorded(), chosen(&[5]).recorded());
+    let refused = digest_collection(chosen(&[9]), &DigestOptions::default(), None).unwrap_err();
+    assert_eq!(refused.code(), "ops/missing_sample");
+    assert!(digest(chosen(&[])).samples == 0);
 }

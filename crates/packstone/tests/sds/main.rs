@@ -23,4 +23,5 @@ mod refusals;
 mod sweep;
 mod vectors;
 mod views;
+mod workers;
 mod write;

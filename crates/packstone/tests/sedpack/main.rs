@@ -27,4 +27,5 @@ mod sweep;
 mod tfrec;
 mod tree;
 mod verify;
+mod workers;
 mod write;

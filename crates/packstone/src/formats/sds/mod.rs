@@ -41,8 +41,8 @@ use packstone_io::{Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    Audit, AuditOptions, Dataset, Format, MergeOptions, Plan, RepairOptions, RepairReport, Sources,
-    Writer, Written, only,
+    Audit, AuditOptions, Dataset, Format, MergeOptions, Parts, Plan, RepairOptions, RepairReport,
+    Sources, Writer, Written, only,
 };
 use crate::model::{Fidelity, Holds};
 
@@ -129,6 +129,15 @@ impl Format for Sds {
 
     fn part(&self, _root: Arc<dyn RootMut>, _name: &str) -> Result<Box<dyn Writer>> {
         Err(published("a part of its own is written with write_shard, before it is published"))
+    }
+
+    fn parts(
+        &self,
+        root: Arc<dyn RootMut>,
+        plan: &Plan,
+        options: &Object,
+    ) -> Result<Box<dyn Parts>> {
+        Ok(Box::new(parts::workers::Workers::new(root, plan, options)?))
     }
 
     fn audit(&self, root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit> {

@@ -127,6 +127,15 @@ struct Lane {
     annotations: Vec<Annotation>,
 }
 
+/// What a part wrote.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// Of each collection its name, its records, and its shards.
+    pub lanes: Vec<(String, u64, Vec<PublishedShard>)>,
+    /// True where no record has metadata.
+    pub bare: bool,
+}
+
 /// Writes a new dataset; dropped before it finishes, it takes its shards back.
 pub struct SdsWriter {
     root: Arc<dyn RootMut>,
@@ -139,6 +148,8 @@ pub struct SdsWriter {
     annotated: bool,
     failed: bool,
     written: Written,
+    /// What the part is called, and what sets this try apart from others, where this writes a part.
+    part: Option<(String, String)>,
 }
 
 impl SdsWriter {
@@ -192,6 +203,7 @@ impl SdsWriter {
             annotated,
             failed: false,
             written: Written::default(),
+            part: None,
         };
         writer.own.carried.clone_from(&plan.carried);
         Ok(writer)
@@ -213,6 +225,10 @@ impl SdsWriter {
         let at = self.lane(collection);
         let Some(lane) = self.lanes.get(at) else { return Ok(()) };
         let several = (self.lanes.len() > 1).then(|| Arc::from(collection));
+        let several = match &self.part {
+            Some((part, _)) => Some(Arc::from(format!("{collection}/{part}"))),
+            None => several,
+        };
         let naming = Naming { collection: several, first: lane.records };
         if self.set_of(collection).is_some() {
             let annotation = |row: usize| {
@@ -256,7 +272,11 @@ impl SdsWriter {
         lane.waiting_bytes = 0;
         let first = lane.records.saturating_sub(waiting.len() as u64);
         // Names in the order of collections, and of records in them.
-        let work_id = if several { format!("{at:04}-{first:012}") } else { format!("{first:012}") };
+        let work_id = match &self.part {
+            Some((part, token)) => format!("{at:04}-{part}-{first:012}-{token}"),
+            None if several => format!("{at:04}-{first:012}"),
+            None => format!("{first:012}"),
+        };
         let mut writer = ShardWriter::start(self.root.as_ref(), &work_id, 0, &self.shard_options)?;
         waiting.iter().try_for_each(|piece| writer.place(piece))?;
         let shard = writer.finish()?;
@@ -275,11 +295,7 @@ impl SdsWriter {
             ));
         }
         self.failed = true;
-        for at in 0..self.lanes.len() {
-            if self.lanes.get(at).is_some_and(|lane| !lane.waiting.is_empty()) {
-                self.store(at)?;
-            }
-        }
+        self.store_rest()?;
         let (sets, lanes): (Vec<_>, Vec<_>) =
             self.lanes.iter().partition(|lane| self.set_of(&lane.name).is_some());
         let plain = matches!(lanes[..], [only] if only.name == RECORDS);
@@ -299,6 +315,61 @@ impl SdsWriter {
         // From here on the dataset is there, and nothing is taken back.
         self.lanes.clear();
         Ok(self.written.clone())
+    }
+
+    fn store_rest(&mut self) -> Result<()> {
+        for at in 0..self.lanes.len() {
+            if self.lanes.get(at).is_some_and(|lane| !lane.waiting.is_empty()) {
+                self.store(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same writer for a part of that name, which [`SdsWriter::finish_part`] ends; `token` sets its shards apart from
+    /// those of others that write the same part.
+    #[must_use]
+    pub fn for_part(mut self, name: &str, token: String) -> Self {
+        self.part = Some((name.to_owned(), token));
+        self
+    }
+
+    /// Stores what is left, and hands what was written to `note`, which makes it count: a part of a dataset to come.
+    ///
+    /// # Errors
+    /// `option_invalid` after a failure; I/O faults; those of `note`. Then the shards are taken back.
+    pub fn finish_part(mut self, note: impl FnOnce(&Share) -> Result<()>) -> Result<Written> {
+        if self.failed {
+            return Err(invalid(
+                "expected a writer without a failure, found one that failed before".to_owned(),
+            ));
+        }
+        self.failed = true;
+        self.store_rest()?;
+        let lane = |lane: &Lane| (lane.name.clone(), lane.records, lane.shards.clone());
+        let lanes = self.lanes.iter().map(lane).collect();
+        note(&Share { lanes, bare: self.own.bare })?;
+        self.lanes.clear();
+        Ok(self.written.clone())
+    }
+
+    /// Takes over what a part wrote, behind what is there.
+    pub fn take_share(&mut self, share: Share) {
+        self.own.bare = self.own.bare && share.bare;
+        for (name, records, shards) in share.lanes {
+            let at = self.lane(&name);
+            let Some(lane) = self.lanes.get_mut(at) else { continue };
+            lane.records = lane.records.saturating_add(records);
+            for shard in shards {
+                self.written.shards = self.written.shards.saturating_add(1);
+                self.written.samples = self.written.samples.saturating_add(shard.record_count);
+                let bytes = shard.data.stored_bytes.saturating_add(shard.metadata.stored_bytes);
+                self.written.bytes = self.written.bytes.saturating_add(bytes);
+                // In the order of parts, whatever they are called; nothing of it is taken back with this writer.
+                let work_id = format!("{at:04}-{:012}", lane.shards.len());
+                lane.shards.push(PublishedShard { work_id, created: false, ..shard });
+            }
+        }
     }
 
     fn annotate(&self, dataset: &SdsDataset, sets: &[&Lane]) -> Result<()> {

@@ -33,8 +33,8 @@ use packstone_io::{Kind, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    Audit, AuditOptions, Dataset, Format, MergeOptions, Plan, RepairOptions, RepairReport, Writer,
-    Written,
+    Audit, AuditOptions, Dataset, Format, MergeOptions, Parts, Plan, RepairOptions, RepairReport,
+    Writer, Written,
 };
 use crate::model::{Fidelity, Holds};
 use options::FillerOptions;
@@ -118,6 +118,18 @@ impl Format for Sedpack {
         let seed = options.get("seed").and_then(Value::as_u64);
         let filler = FillerOptions { seed, exact_metadata: true, ..FillerOptions::default() };
         Ok(Box::new(writer::Filler::open_created(root, filler)?))
+    }
+
+    fn parts(
+        &self,
+        root: Arc<dyn RootMut>,
+        plan: &Plan,
+        options: &Object,
+    ) -> Result<Box<dyn Parts>> {
+        if root.len(&reader::root_document()?).is_err() {
+            self.create(Arc::clone(&root), plan, options)?.finish()?;
+        }
+        Ok(Box::new(parts::workers::Workers::open(root, &plan.schema)?))
     }
 
     fn audit(&self, root: Arc<dyn Root>, options: &AuditOptions) -> Result<Audit> {

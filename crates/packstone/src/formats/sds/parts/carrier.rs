@@ -45,14 +45,18 @@ impl Status {
         }
     }
 
+    /// The status of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
     /// Reads a status.
     ///
     /// # Errors
     /// Where it is none.
     pub fn parse(at: At<'_>) -> Result<Self, ShapeError> {
         let name = at.str()?;
-        let known = Self::ALL.into_iter().find(|status| status.name() == name);
-        known.ok_or_else(|| at.unexpected("success, skipped or failed"))
+        Self::named(name).ok_or_else(|| at.unexpected("success, skipped or failed"))
     }
 }
 

@@ -27,4 +27,5 @@ pub mod snapshot;
 pub mod store;
 pub mod text;
 pub mod view;
+pub mod workers;
 pub mod write;

@@ -24,8 +24,9 @@ use super::publish::{PublishOptions, publish_entries, publish_with};
 use super::record::Row;
 use super::reference::{ObjectPath, ObjectReference};
 use super::store::same_document;
-use super::write::{ShardOptions, ShardWriter};
+use super::write::{PublishedShard, ShardOptions, ShardWriter};
 use crate::error::{Error, Place, Result};
+use crate::exec::{Progress, keep_going};
 use crate::expr::Expr;
 
 /// Records in a shard of a copy; the original's default.
@@ -177,23 +178,72 @@ pub fn materialize(
     options: &PublishOptions,
     records_per_shard: u64,
 ) -> Result<SdsDataset> {
+    materialize_with(root, source, ordinals, options, records_per_shard, None)
+}
+
+/// As [`materialize`], telling of each record; stopped on the way, it takes its shards back.
+///
+/// # Errors
+/// As for [`materialize`]; `ops/cancelled`.
+pub fn materialize_with(
+    root: &Arc<dyn RootMut>,
+    source: &SdsDataset,
+    ordinals: &[u64],
+    options: &PublishOptions,
+    records_per_shard: u64,
+    progress: Option<&Arc<dyn Progress>>,
+) -> Result<SdsDataset> {
+    options.check(&source.store().policy)?;
+    let mut shards = Vec::new();
+    let copied = copy_records(root, source, ordinals, records_per_shard, progress, &mut shards);
+    if let Err(error) = copied.and_then(|()| keep_going(progress)) {
+        // Best effort: what stays is named by nothing.
+        for shard in shards.iter().filter(|shard| shard.created) {
+            for object in [&shard.data, &shard.metadata] {
+                if let ObjectPath::Relative(path) = &object.path {
+                    let _ = root.remove(path);
+                    let folders = std::iter::successors(path.parent(), RelPath::parent);
+                    for folder in folders.take_while(|folder| !folder.is_root()) {
+                        let _ = root.remove_folder(&folder);
+                    }
+                }
+            }
+        }
+        return Err(error);
+    }
+    let beside = |copy: &SdsDataset| copy_annotations(root, source, copy, ordinals);
+    publish_with(root, &shards, options, &source.store().policy, &beside)
+}
+
+fn copy_records(
+    root: &Arc<dyn RootMut>,
+    source: &SdsDataset,
+    ordinals: &[u64],
+    records_per_shard: u64,
+    progress: Option<&Arc<dyn Progress>>,
+    shards: &mut Vec<PublishedShard>,
+) -> Result<()> {
     let store = source.store();
-    options.check(&store.policy)?;
     let per_shard = usize::try_from(records_per_shard).unwrap_or(usize::MAX).max(1);
     let shard_options = ShardOptions { policy: store.policy.clone(), ..ShardOptions::default() };
     let shard_options = Arc::new(shard_options);
-    let mut shards = Vec::new();
+    if let Some(progress) = progress {
+        progress.total(ordinals.len() as u64);
+    }
     for (number, part) in (0u64..).zip(ordinals.chunks(per_shard)) {
         let first = number.saturating_mul(per_shard as u64);
         let work_id = format!("{first:012}");
         let mut writer = ShardWriter::start(root.as_ref(), &work_id, 0, &shard_options)?;
         for ordinal in part {
+            keep_going(progress)?;
             writer.push_encoded(&stored(source, *ordinal)?)?;
+            if let Some(progress) = progress {
+                progress.advance(1);
+            }
         }
         shards.push(writer.finish()?);
     }
-    let beside = |copy: &SdsDataset| copy_annotations(root, source, copy, ordinals);
-    publish_with(root, &shards, options, &store.policy, &beside)
+    Ok(())
 }
 
 /// A record and its row as they are stored.

@@ -152,17 +152,26 @@ fn parse(label: &str, bytes: &[u8], info: &DatasetInfo, limits: &Limits) -> Resu
     Ok(Part { label: label.to_owned(), updates: updates.collect::<Result<_>>()? })
 }
 
-/// All part files of a root, by name.
+/// All part files of a root that wait for their merge, by name.
 ///
 /// # Errors
 /// I/O faults.
 pub fn part_files(root: &dyn packstone_io::Root) -> Result<Vec<RelPath>> {
+    files(root, is_part_file)
+}
+
+/// All part files of a root that were merged, by name.
+///
+/// # Errors
+/// I/O faults.
+pub fn merged_files(root: &dyn packstone_io::Root) -> Result<Vec<RelPath>> {
+    files(root, |name| name.starts_with(MERGED_PREFIX) && name.ends_with(PART_SUFFIX))
+}
+
+fn files(root: &dyn packstone_io::Root, kept: impl Fn(&str) -> bool) -> Result<Vec<RelPath>> {
     let entries = root.list(&RelPath::root())?;
-    Ok(entries
-        .iter()
-        .filter(|e| is_part_file(&e.name))
-        .filter_map(|e| RelPath::new(&e.name).ok())
-        .collect())
+    let names = entries.iter().filter(|entry| kept(&entry.name));
+    Ok(names.filter_map(|entry| RelPath::new(&entry.name).ok()).collect())
 }
 
 /// The folders that parts which wait for their merge have to themselves.

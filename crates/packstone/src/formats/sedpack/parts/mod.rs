@@ -15,3 +15,4 @@ pub mod rotate;
 pub mod shard;
 pub mod tfrec;
 pub mod tree;
+pub mod workers;
