@@ -1,5 +1,6 @@
 //! Buffers that go back where they came from when the last reader drops them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::buffer::{AlignedBuf, Buf};
@@ -16,12 +17,16 @@ pub struct BufferPool(Arc<Shelf>);
 struct Shelf {
     free: Mutex<Vec<AlignedBuf>>,
     keep: usize,
+    /// Buffers on loan, and the most that were at once: more than these nobody will ask for.
+    lent: AtomicUsize,
+    most: AtomicUsize,
 }
 
 impl BufferPool {
     /// A pool that keeps at most `keep` buffers while nobody uses them.
     pub fn new(keep: usize) -> Self {
-        Self(Arc::new(Shelf { free: Mutex::new(Vec::new()), keep }))
+        let (lent, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self(Arc::new(Shelf { free: Mutex::new(Vec::new()), keep, lent, most }))
     }
 
     /// An empty buffer with room for `capacity` bytes: a kept one if one is large enough, else a new one.
@@ -47,11 +52,30 @@ impl BufferPool {
         };
         drop(free);
         drop(gone);
+        self.lend(kept, capacity)
+    }
+
+    /// An empty buffer for content that takes `least` bytes or much more: the largest that is kept, since one that grows
+    /// is had anew each time.
+    ///
+    /// # Errors
+    /// As for [`BufferPool::take`].
+    pub fn take_growing(&self, least: usize) -> Result<PooledBuf, IoError> {
+        let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity());
+        let kept = largest.map(|(at, _)| at).map(|at| free.remove(at));
+        drop(free);
+        self.lend(kept.filter(|buffer| buffer.capacity() >= least), least)
+    }
+
+    fn lend(&self, kept: Option<AlignedBuf>, capacity: usize) -> Result<PooledBuf, IoError> {
         let mut buffer = match kept {
             Some(buffer) => buffer,
             None => AlignedBuf::with_capacity(capacity)?,
         };
         buffer.clear();
+        let lent = self.0.lent.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        self.0.most.fetch_max(lent, Ordering::Relaxed);
         Ok(PooledBuf { buffer, home: Arc::downgrade(&self.0) })
     }
 }
@@ -92,9 +116,11 @@ impl std::ops::DerefMut for PooledBuf {
 impl Drop for PooledBuf {
     fn drop(&mut self) {
         let Some(home) = self.home.upgrade() else { return };
+        home.lent.fetch_sub(1, Ordering::Relaxed);
         // Never waited for: in a process forked while a thread held it, the lock stays taken for ever.
         let Some(mut free) = (0..16).find_map(|_| home.free.try_lock().ok()) else { return };
-        if free.len() < home.keep && self.buffer.capacity() > 0 {
+        let most = home.keep.min(home.most.load(Ordering::Relaxed));
+        if free.len() < most && self.buffer.capacity() > 0 {
             free.push(std::mem::take(&mut self.buffer));
         }
     }
@@ -130,5 +156,29 @@ mod tests {
         // Whoever cannot say gets what there is; nobody too little.
         assert!(pool.take(0).unwrap().capacity() > 0);
         assert!(pool.take(4 << 20).unwrap().capacity() >= 4 << 20);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_was_ever_in_use() {
+        let pool = BufferPool::new(4096);
+        let kept = |pool: &BufferPool| {
+            let free = pool.0.free.lock().unwrap();
+            free.iter().map(AlignedBuf::capacity).sum::<usize>()
+        };
+        // Each time a small need that grows to what a small need is not given again.
+        for _ in 0..20 {
+            let mut one = pool.take(1).unwrap();
+            let other = pool.take(1).unwrap();
+            one.set_len(4 << 20).unwrap();
+            drop((one, other));
+            assert!(kept(&pool) <= 2 * (4 << 20), "{} bytes", kept(&pool));
+        }
+        let address = pool.take(4 << 20).unwrap().as_ptr();
+        for _ in 0..20 {
+            let mut one = pool.take_growing(1).unwrap();
+            assert!(std::ptr::eq(one.as_ptr(), address));
+            one.set_len(4 << 20).unwrap();
+        }
+        assert!(pool.take_growing(5 << 20).unwrap().capacity() >= 5 << 20);
     }
 }
