@@ -16,7 +16,7 @@ LOAD_ORDERS = tuple(
     f"load-{order}-{threads}" for order in ("sequential", "shuffled", "weighted") for threads in (1, 2)
 )
 LOAD_VERIFIED = ("load-verified-1", "load-verified-2")
-LOAD = (*LOAD_ORDERS, *LOAD_VERIFIED, "load-start")
+LOAD = (*LOAD_ORDERS, *LOAD_VERIFIED, "load-start", "load-seek")
 
 
 @dataclass(frozen=True)
