@@ -56,16 +56,29 @@ pub(crate) struct MixArgs {
     mix_stop: StopKind,
 }
 
+/// A dataset, and the collection that is read of it.
+type Part = (Opened, Arc<dyn Collection>);
+
 /// What is loaded, from one dataset or several.
 pub(crate) struct Loaded {
     /// The datasets, with the collection that is read of each.
-    pub(crate) parts: Vec<(Opened, Arc<dyn Collection>)>,
+    pub(crate) parts: Vec<Part>,
     /// What a state remembers of them.
     pub(crate) fingerprint: Fingerprint,
     /// The order.
     pub(crate) order: Arc<dyn Order>,
-    /// Ratio, and samples in an epoch, of each dataset of a mixture.
-    shares: Vec<(u64, u64)>,
+    /// What each dataset of a mixture contributes; nothing for one dataset.
+    shares: Vec<Share>,
+}
+
+/// A dataset of a mixture.
+struct Share {
+    /// As it was named.
+    dataset: String,
+    samples: u64,
+    ratio: u64,
+    /// Samples in an epoch.
+    drawn: u64,
 }
 
 impl MixArgs {
@@ -116,7 +129,13 @@ impl MixArgs {
                 Source { order, samples: collection.len(), ratio: *ratio }
             });
         let mixture = Mixture::new(sources.collect(), self.mix_stop.stop(), order.seed())?;
-        let shares = ratios.iter().copied().zip(mixture.counts()).collect();
+        let mut shares = Vec::with_capacity(parts.len());
+        let counts = ratios.iter().zip(mixture.counts());
+        for ((address, (_, collection)), (ratio, drawn)) in addresses.iter().zip(&parts).zip(counts)
+        {
+            let (dataset, samples) = (address.to_string(), collection.len());
+            shares.push(Share { dataset, samples, ratio: *ratio, drawn });
+        }
         let fingerprint = Fingerprint::joined(&prints);
         Ok(Loaded { parts, fingerprint, order: Arc::new(mixture), shares })
     }
@@ -129,33 +148,25 @@ impl Loaded {
     }
 
     /// What each dataset of a mixture contributes, as lines for people; none for one dataset.
-    pub(crate) fn lines(&self, addresses: &[Address], out: &Out) -> Vec<String> {
-        let line = |(((_, collection), (ratio, count)), address): (
-            (&(Opened, Arc<dyn Collection>), &(u64, u64)),
-            &Address,
-        )| {
-            let name = address.to_string();
-            let (name, of) = (out.data(&name).into_owned(), units::count(collection.len()));
-            format!("{} of {of} from {name}, ratio {ratio}", units::counted(*count, "sample"))
+    pub(crate) fn lines(&self, out: &Out) -> Vec<String> {
+        let line = |Share { dataset, samples, ratio, drawn }: &Share| {
+            let (name, of) = (out.data(dataset).into_owned(), units::count(*samples));
+            format!("{} of {of} from {name}, ratio {ratio}", units::counted(*drawn, "sample"))
         };
-        self.parts.iter().zip(&self.shares).zip(addresses).map(line).collect()
+        self.shares.iter().map(line).collect()
     }
 
     /// The same as JSON.
-    pub(crate) fn sources(&self, addresses: &[Address]) -> Option<Value> {
-        let source = |(((_, collection), (ratio, count)), address): (
-            (&(Opened, Arc<dyn Collection>), &(u64, u64)),
-            &Address,
-        )| {
+    pub(crate) fn sources(&self) -> Option<Value> {
+        let source = |Share { dataset, samples, ratio, drawn }: &Share| {
             let mut about = Object::new();
-            about.insert("dataset", address.to_string());
-            about.insert("samples", collection.len());
+            about.insert("dataset", dataset.as_str());
+            about.insert("samples", *samples);
             about.insert("ratio", *ratio);
-            about.insert("drawn", *count);
+            about.insert("drawn", *drawn);
             Value::Object(about)
         };
-        let all = self.parts.iter().zip(&self.shares).zip(addresses).map(source);
-        (!self.shares.is_empty()).then(|| Value::Array(all.collect()))
+        (!self.shares.is_empty()).then(|| Value::Array(self.shares.iter().map(source).collect()))
     }
 }
 

@@ -124,7 +124,7 @@ fn lines(args: &Args, loaded: &Loaded, plan: &Plan, start: &State, out: &mut Out
     summary.insert("replicas", u64::from(args.replicas));
     summary.insert("workers", u64::from(args.workers));
     summary.insert("batch", args.batch);
-    if let Some(sources) = loaded.sources(&args.addresses) {
+    if let Some(sources) = loaded.sources() {
         summary.insert("sources", sources);
     }
     summary.insert("state", Value::Object(start.to_json()));
@@ -137,7 +137,7 @@ fn print(args: &Args, loaded: &Loaded, plan: &Plan, start: &State, out: &mut Out
     let left = units::counted(plan.len - plan.from, "sample");
     let batch = units::count(args.batch);
     out.line(format!("{left} of epoch {}, {name}: {steps} of {batch} on each rank", start.epoch))?;
-    for line in loaded.lines(&args.addresses, out) {
+    for line in loaded.lines(out) {
         out.line(line)?;
     }
     if plan.dropped > 0 {
