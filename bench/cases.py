@@ -16,7 +16,7 @@ LOAD_ORDERS = tuple(
     f"load-{order}-{threads}" for order in ("sequential", "shuffled", "weighted") for threads in (1, 2)
 )
 LOAD_VERIFIED = ("load-verified-1", "load-verified-2")
-LOAD = (*LOAD_ORDERS, *LOAD_VERIFIED, "load-start")
+LOAD = (*LOAD_ORDERS, *LOAD_VERIFIED, "load-start", "load-seek")
 
 #: The Python package against the original's best loop: an epoch in batches with N threads, one of a PyTorch `DataLoader`,
 #: peak memory of a shuffled epoch, single samples, and what comes before the first batch.

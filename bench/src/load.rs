@@ -1,8 +1,8 @@
 //! The loader on any format: every sample once in order, shuffled, and drawn by weight; with first-touch checks; and what
-//! comes before the first batch.
+//! comes before the first batch, and before one elsewhere.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use packstone::format::{Collection, Dataset};
 use packstone::loader::{
@@ -30,7 +30,8 @@ pub(crate) fn measure(request: &Request) -> Result<()> {
         figure("load-weighted", &weighted, false)?;
         figure("load-verified", &sequential, true)?;
     }
-    request.figure("load-start", &[2], |threads| start(request, threads))
+    request.figure("load-start", &[2], |threads| start(request, threads))?;
+    request.figure("load-seek", &[2], |threads| seek(request, threads))
 }
 
 fn sequential(samples: u64) -> Result<Arc<dyn Order>> {
@@ -100,4 +101,20 @@ fn start(request: &Request, threads: usize) -> Result<Done> {
     let first = loader.next().transpose()?;
     Ok(Done { samples: first.map_or(0, |first| first.batch.rows() as u64), ..Done::default() }
         .since(start))
+}
+
+/// Standing elsewhere in the epoch, out of the midst of reading; the mean of many times.
+fn seek(request: &Request, threads: usize) -> Result<Done> {
+    const SEEKS: u32 = 64;
+    let (mut loader, _open) = loader(request, &shuffled, threads, false)?;
+    let mut sum = Duration::ZERO;
+    for number in 0..SEEKS {
+        loader.next().transpose()?;
+        let position = nth(SEED, u64::from(number)) % loader.order().len().max(1);
+        let start = Instant::now();
+        loader.seek(0, position);
+        sum += start.elapsed();
+    }
+    let seconds = Some(sum.as_secs_f64() / f64::from(SEEKS));
+    Ok(Done { samples: 1, bytes: 0, seconds })
 }

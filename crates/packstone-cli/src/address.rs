@@ -1,6 +1,7 @@
 //! `path#collection`: which dataset, and which of its collections.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,13 @@ impl FromStr for Address {
     fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
         let (path, collection) = site::split_address(text);
         Ok(Self { path, collection })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        self.collection.iter().try_for_each(|name| write!(f, "#{name}"))
     }
 }
 

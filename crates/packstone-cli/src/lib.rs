@@ -14,6 +14,7 @@ mod expected;
 mod failure;
 mod hints;
 mod interrupt;
+mod mix;
 mod order;
 mod output;
 mod progress;

@@ -32,13 +32,22 @@ enum OrderKind {
     Native,
 }
 
-/// When each value of a key came often enough.
+/// When an epoch of several things ends, the values of a key or the datasets of a mixture.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum StopKind {
-    /// Before a value would repeat a sample.
+pub(crate) enum StopKind {
+    /// Before one of them would repeat a sample.
     First,
     /// When every sample came.
     All,
+}
+
+impl StopKind {
+    pub(crate) fn stop(self) -> Stop {
+        match self {
+            Self::First => Stop::First,
+            Self::All => Stop::All,
+        }
+    }
 }
 
 /// The order that samples come in.
@@ -75,13 +84,18 @@ pub(crate) struct OrderArgs {
 }
 
 impl OrderArgs {
+    /// The seed of what is random.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
     /// The order for the samples of a collection. Metadata that must be read are read on `threads` threads.
     pub(crate) fn build(
         &self,
         collection: &Arc<dyn Collection>,
         threads: usize,
     ) -> Result<Arc<dyn Order>> {
-        let (samples, seed) = (collection.len(), self.seed.unwrap_or(0));
+        let (samples, seed) = (collection.len(), self.seed());
         let numbers = || {
             let name = self.weights.as_deref();
             name.map(|name| weights_of(collection, name, threads)).transpose()
@@ -107,11 +121,7 @@ impl OrderArgs {
             }
             OrderKind::Balanced => {
                 let keys = keys_of(collection, self.key.as_deref().unwrap_or_default(), threads)?;
-                let stop = match self.stop {
-                    StopKind::First => Stop::First,
-                    StopKind::All => Stop::All,
-                };
-                Arc::new(Balanced::new(&keys, stop, seed)?)
+                Arc::new(Balanced::new(&keys, self.stop.stop(), seed)?)
             }
             OrderKind::Indices => {
                 let path = self.indices.as_deref().unwrap_or(Path::new(""));

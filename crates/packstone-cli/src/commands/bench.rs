@@ -8,23 +8,28 @@ mod reads;
 use std::sync::Arc;
 
 use packstone::exec::default_threads;
+use packstone::format::Collection;
 use packstone::json;
-use packstone::loader::{Fingerprint, Loader, LoaderOptions, Share};
+use packstone::loader::{Loader, LoaderOptions, Share};
+use packstone::{Error, Kind, Place, Result};
 
 use crate::address::Address;
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
+use crate::mix::MixArgs;
 use crate::order::OrderArgs;
-use crate::output::{Out, note};
+use crate::output::Out;
 use crate::table::Table;
 use crate::units;
 
 /// Measure how fast a dataset is read, beside the rates of memory, hashes and codecs in the same run.
+///
+/// Several datasets are read as a mixture with `--mix`; codecs are then measured on the values of the first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The dataset, or one collection of it; without it, the largest one is read.
-    #[arg(value_name = "PATH[#COLLECTION]")]
-    address: Address,
+    /// The dataset, or one collection of it; without it, the largest one is read. Several with `--mix`.
+    #[arg(value_name = "PATH[#COLLECTION]", required = true)]
+    addresses: Vec<Address>,
     /// Samples of a batch.
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = at_least_one)]
     batch: usize,
@@ -36,6 +41,8 @@ pub(crate) struct Args {
     ranks: u32,
     #[command(flatten)]
     order: OrderArgs,
+    #[command(flatten)]
+    mix: MixArgs,
     #[command(flatten)]
     threads: Threads,
 }
@@ -57,39 +64,49 @@ struct Rate {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let opened = args.address.open()?;
-    let collections = opened.collections(std::slice::from_ref(&args.address), &[])?;
-    let Some(collection) = collections.into_iter().max_by_key(|c| c.len()) else {
-        note("nothing to measure: the dataset has no collections");
-        return Ok(Exit::Clean);
-    };
     let most = args.threads.count();
     let mut threads: Vec<usize> = std::iter::successors(Some(1), |n| Some(n * 2))
         .take_while(|n| *n < most)
         .chain([most])
         .collect();
     threads.dedup();
-    let order = args.order.build(&collection, most)?;
-    let fingerprint = Fingerprint::of(opened.dataset.as_ref(), collection.as_ref())?;
+    let loaded = args.mix.load(&args.addresses, &args.order, most, largest)?;
+    let collections = loaded.collections();
     let mut rates = Vec::new();
     for threads in threads.iter().copied() {
         let share = Share::new(0, args.ranks, args.batch as u64)?;
         let mut loader = Loader::new(
-            vec![Arc::clone(&collection)],
-            fingerprint.clone(),
-            Arc::clone(&order),
+            collections.clone(),
+            loaded.fingerprint.clone(),
+            Arc::clone(&loaded.order),
             share,
             LoaderOptions::default().with_threads(threads),
         )?;
         rates.extend(reads::batches(&mut loader, args.rounds)?);
-        rates.push(reads::samples(&collection, threads, args.rounds)?);
+        if let [collection] = &collections[..] {
+            rates.push(reads::samples(collection, threads, args.rounds)?);
+        }
     }
-    rates.push(reads::random(&collection, args.rounds)?);
+    if let [collection] = &collections[..] {
+        rates.push(reads::random(collection, args.rounds)?);
+    }
     // What reading took; the buffers of the base rates come after it.
     let peak = peak_memory();
-    rates.extend(base::rates(&collection, &threads, args.rounds)?);
-    let codec = collection.codec().map(base::decoding);
+    let mut codec = None;
+    if let Some(first) = collections.first() {
+        rates.extend(base::rates(first, &threads, args.rounds)?);
+        let alike = collections.iter().all(|other| other.codec() == first.codec());
+        codec = first.codec().filter(|_| alike).map(base::decoding);
+    }
     report(&rates, codec.as_deref(), peak, out)
+}
+
+/// The largest collection.
+fn largest(collections: Vec<Arc<dyn Collection>>) -> Result<Arc<dyn Collection>> {
+    collections.into_iter().max_by_key(|collection| collection.len()).ok_or_else(|| {
+        let message = "expected a dataset with collections, found none: nothing to measure";
+        Error::new(Kind::NotFound, "cli/usage", Place::default(), message)
+    })
 }
 
 impl Rate {

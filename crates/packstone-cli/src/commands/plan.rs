@@ -1,17 +1,20 @@
 //! `packstone plan`: which rank will read what.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::builder::PossibleValuesParser;
+use packstone::format::Collection;
 use packstone::json::Value;
-use packstone::loader::{Fingerprint, Plan, PlanOptions, Remainder, State, plan};
-use packstone::{Error, Kind, Place};
+use packstone::loader::{Plan, PlanOptions, Remainder, State, plan_joined};
+use packstone::{Error, Kind, Place, Result};
 
 use super::inspect::shard_bytes;
 use super::state;
 use crate::address::Address;
 use crate::cli::Threads;
 use crate::failure::{Exit, Outcome};
+use crate::mix::{Loaded, MixArgs};
 use crate::order::OrderArgs;
 use crate::output::Out;
 use crate::table::Table;
@@ -23,12 +26,13 @@ const MOST_RANKS: i64 = 1 << 16;
 /// Show which rank will read what of a dataset, without reading a sample.
 ///
 /// Ranks split positions of the order, never shards: together they read the same sequence however many they are, and
-/// every rank makes the same number of steps. With `--json` the summary has the state that a loader begins with.
+/// every rank makes the same number of steps. With `--json` the summary has the state that a loader begins with. Several
+/// datasets are mixed by ratio: `packstone plan A#train B#train --mix 0.7,0.3`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The dataset, or one collection of it.
-    #[arg(value_name = "PATH[#COLLECTION]")]
-    address: Address,
+    /// The dataset, or one collection of it; several with `--mix`.
+    #[arg(value_name = "PATH[#COLLECTION]", required = true)]
+    addresses: Vec<Address>,
     /// Ranks.
     #[arg(long, value_name = "RANKS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_RANKS))]
     world_size: u32,
@@ -54,29 +58,23 @@ pub(crate) struct Args {
     #[command(flatten)]
     order: OrderArgs,
     #[command(flatten)]
+    mix: MixArgs,
+    #[command(flatten)]
     threads: Threads,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
-    let opened = args.address.open()?;
-    let collections = opened.collections(std::slice::from_ref(&args.address), &[])?;
-    let [collection] = &collections[..] else {
-        let names: Vec<_> = collections.iter().map(|c| c.name().to_owned()).collect();
-        let message =
-            format!("expected PATH#COLLECTION with one of {}, found none", names.join(", "));
-        return Err(Error::new(Kind::Invalid, "cli/usage", Place::default(), message).into());
-    };
-    let order = args.order.build(collection, args.threads.count())?;
-    let fingerprint = Fingerprint::of(opened.dataset.as_ref(), collection.as_ref())?;
+    let loaded = args.mix.load(&args.addresses, &args.order, args.threads.count(), the_one)?;
+    let (fingerprint, order) = (loaded.fingerprint.clone(), loaded.order.as_ref());
     let start = match &args.state {
         Some(file) => {
             let state = state::read(file)?;
-            state.check(&fingerprint, order.as_ref())?;
+            state.check(&fingerprint, order)?;
             state
         }
         None => {
             let remainder = Remainder::from_name(&args.remainder).unwrap_or_default();
-            State::new(fingerprint, order.as_ref(), remainder).at(args.epoch, 0)
+            State::new(fingerprint, order, remainder).at(args.epoch, 0)
         }
     };
     let mut options = PlanOptions::default();
@@ -87,16 +85,32 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     options.remainder = start.remainder;
     options.epoch = start.epoch;
     options.from = start.position;
-    options.stored = Some(shard_bytes(opened.root.as_ref(), collection.as_ref())?);
-    let plan = plan(collection.as_ref(), order.as_ref(), &options)?;
+    let mut stored = 0u64;
+    for (opened, collection) in &loaded.parts {
+        let bytes = shard_bytes(opened.root.as_ref(), collection.as_ref())?;
+        stored = stored.saturating_add(bytes);
+    }
+    options.stored = Some(stored);
+    let plan = plan_joined(&loaded.collections(), order, &options)?;
     match out.is_json() {
-        true => lines(args, &plan, &start, out)?,
-        false => print(args, &plan, &start, out)?,
+        true => lines(args, &loaded, &plan, &start, out)?,
+        false => print(args, &loaded, &plan, &start, out)?,
     }
     Ok(Exit::Clean)
 }
 
-fn lines(args: &Args, plan: &Plan, start: &State, out: &mut Out) -> Outcome<()> {
+/// The one collection there is.
+fn the_one(collections: Vec<Arc<dyn Collection>>) -> Result<Arc<dyn Collection>> {
+    let [collection] = <[_; 1]>::try_from(collections).map_err(|collections| {
+        let names: Vec<_> = collections.iter().map(|c| c.name().to_owned()).collect();
+        let message =
+            format!("expected PATH#COLLECTION with one of {}, found none", names.join(", "));
+        Error::new(Kind::Invalid, "cli/usage", Place::default(), message)
+    })?;
+    Ok(collection)
+}
+
+fn lines(args: &Args, loaded: &Loaded, plan: &Plan, start: &State, out: &mut Out) -> Outcome<()> {
     for rank in &plan.ranks {
         let mut line = packstone::json::Object::new();
         line.insert("type", "rank");
@@ -110,16 +124,22 @@ fn lines(args: &Args, plan: &Plan, start: &State, out: &mut Out) -> Outcome<()> 
     summary.insert("replicas", u64::from(args.replicas));
     summary.insert("workers", u64::from(args.workers));
     summary.insert("batch", args.batch);
+    if let Some(sources) = loaded.sources() {
+        summary.insert("sources", sources);
+    }
     summary.insert("state", Value::Object(start.to_json()));
     out.summary("plan", Value::Object(summary))
 }
 
-fn print(args: &Args, plan: &Plan, start: &State, out: &mut Out) -> Outcome<()> {
+fn print(args: &Args, loaded: &Loaded, plan: &Plan, start: &State, out: &mut Out) -> Outcome<()> {
     let name = out.data(&start.order.name).into_owned();
     let steps = units::counted(plan.steps, "step");
     let left = units::counted(plan.len - plan.from, "sample");
     let batch = units::count(args.batch);
     out.line(format!("{left} of epoch {}, {name}: {steps} of {batch} on each rank", start.epoch))?;
+    for line in loaded.lines(out) {
+        out.line(line)?;
+    }
     if plan.dropped > 0 {
         out.line(format!(
             "{} at the end are read by none",

@@ -174,3 +174,67 @@ fn a_state_is_shown_moved_and_gone_on_with() {
     let wrong = run(["state", "show", later, "--json"]).line();
     assert_eq!((wrong.text("code"), wrong.text("file")), ("loader/state_invalid", later));
 }
+
+#[test]
+fn several_datasets_are_planned_as_a_mixture() {
+    let (one, other) = (train(), format!("{}#train", golden("fb_none")));
+    let mixed = ["plan", &one, &other, "--mix", "0.75,0.25", "--order", "shuffled", "--batch", "2"];
+    let lines = clean(mixed.iter().chain(&["--world-size", "2", "--json"])).lines();
+    let (summary, ranks) = lines.split_last().unwrap();
+    let sources = summary.at("sources").as_array().unwrap();
+    assert_eq!((sources[0].number("ratio"), sources[1].number("ratio")), (75, 25));
+    let drawn: Vec<u64> = sources.iter().map(|source| source.number("drawn")).collect();
+    assert_eq!(drawn.iter().sum::<u64>(), summary.number("len"));
+    assert!(sources.iter().zip(&drawn).all(|(source, drawn)| *drawn <= source.number("samples")));
+    let alone = clean(["plan", &one, "--json"]).lines();
+    // The second dataset's samples and shards are counted behind those of the first.
+    let behind = alone.last().unwrap().number("len");
+    assert!(summary.number("shards") > alone.last().unwrap().number("shards"));
+    let first: Vec<u64> = ranks
+        .iter()
+        .flat_map(|rank| rank.at("first").as_array().unwrap())
+        .map(|sample| sample.as_u64().unwrap())
+        .collect();
+    assert!(first.iter().any(|sample| *sample < behind));
+    assert!(first.iter().any(|sample| *sample >= behind), "{first:?}");
+    let state = summary.at("state");
+    assert_eq!(state.at("order").text("name"), "mixture");
+    assert_eq!(state.at("dataset").text("collection"), "train+train");
+
+    // A state of the mixture is gone on with, and refused by another one.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("state");
+    let path = file.to_str().unwrap();
+    std::fs::write(&file, clean(["state", "skip", &saved(&file, state), "2"]).stdout).unwrap();
+    let resumed = clean(mixed.iter().chain(&["--state", path, "--json"])).lines();
+    assert_eq!(resumed.last().unwrap().number("from"), 2);
+    let turned = ["plan", &other, &one, "--mix", "3,1", "--order", "shuffled", "--state", path];
+    assert_eq!(run(turned.iter().chain(&["--json"])).line().text("code"), "loader/state_dataset");
+    let ratios = ["plan", &one, &other, "--mix", "1,1", "--order", "shuffled", "--state", path];
+    assert_eq!(run(ratios.iter().chain(&["--json"])).line().text("code"), "loader/state_order");
+
+    let text = clean(mixed).stdout;
+    assert!(text.contains("mixture") && text.contains("ratio 75"), "{text}");
+    let bench = ["bench", &one, &other, "--mix", "3,1", "--order", "shuffled", "--rounds", "1"];
+    let rates = clean(bench.iter().chain(&["--threads", "1", "--json"])).lines();
+    assert!(rates.iter().any(|rate| rate.to_string().contains("batches of 256, mixture")));
+
+    for wrong in [
+        vec!["plan", &one, &other],
+        vec!["plan", &one, &other, "--mix", "1"],
+        vec!["plan", &one, "--mix", "1,2"],
+        vec!["plan", &one, &other, "--mix", "1,x"],
+        vec!["plan", &one, &other, "--mix", "1,0"],
+        vec!["bench", &one, &other],
+    ] {
+        assert_eq!(run(wrong).code, 2);
+    }
+    let apart = ["plan", &one, &cache(), "--mix", "1,1", "--json"];
+    assert_eq!(run(apart).line().text("code"), "loader/schemas_differ");
+}
+
+/// A state in a file; the file's path.
+fn saved(file: &std::path::Path, state: &packstone::json::Value) -> String {
+    std::fs::write(file, state.to_string()).unwrap();
+    file.to_str().unwrap().to_owned()
+}

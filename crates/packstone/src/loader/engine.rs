@@ -175,7 +175,7 @@ fn steer(
     out: &Sender<Ready>,
 ) {
     loop {
-        planner.advance();
+        let more = planner.advance();
         for job in planner.jobs.drain(..) {
             if jobs.send(job).is_err() {
                 return;
@@ -187,8 +187,14 @@ fn steer(
             }
         }
         // All that is known by now, before it is planned again.
-        let Ok(first) = told.recv() else { return };
-        for event in std::iter::once(first).chain(told.try_iter()) {
+        let first = match more {
+            true => None,
+            false => match told.recv() {
+                Ok(first) => Some(first),
+                Err(_) => return,
+            },
+        };
+        for event in first.into_iter().chain(told.try_iter()) {
             match event {
                 Event::Taken => planner.taken(),
                 Event::Done(number, outcome) => planner.done(number, outcome),

@@ -64,8 +64,9 @@ pub(super) enum From {
     Hand(Vec<u64>),
     /// Rows of a shard, some of them read apart.
     Rows(Arc<ShardRef>),
-    /// A shard that is decoded as a whole.
-    Whole(Arc<ShardRef>),
+    /// A shard that is decoded as a whole, and whether others of its rows are still to come. If not, who decoded it lets it
+    /// go: unmapping a file takes time that nobody should wait for.
+    Whole(Arc<ShardRef>, bool),
     /// Shards that were decoded before, each with the parts of the job, as many as said, that come from it.
     Decoded(Vec<(Arc<ShardRef>, Arc<Batch>, usize)>),
     /// A shard that is wanted soon, for the comparison with its checksums alone.
@@ -85,6 +86,6 @@ pub(super) struct Job {
 pub(super) struct Outcome {
     /// Rows that could not be had: batch, slot, why.
     pub(super) faults: Vec<(u64, usize, Error)>,
-    /// The shard, where it was decoded as a whole.
+    /// The shard, where it was decoded as a whole and others of its rows are still to come.
     pub(super) decoded: Option<Arc<Batch>>,
 }

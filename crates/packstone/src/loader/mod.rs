@@ -39,6 +39,6 @@ pub use order::{
     Balanced, BlockQuality, Blocks, Distinct, Drawn, Indices, Mixture, Order, OrderId, Permutation,
     Sequential, Shuffled, Source, Stop, Weighted, Weights, native,
 };
-pub use plan::{Plan, PlanOptions, RankPlan, plan};
+pub use plan::{Plan, PlanOptions, RankPlan, plan, plan_joined};
 pub use share::{Part, Remainder, Share};
 pub use state::State;

@@ -1,9 +1,12 @@
 //! What each rank will read in an epoch: computed from the order alone, no sample is read.
 
+use std::sync::Arc;
+
 use packstone_container::json::{Object, Value};
 
 use super::order::Order;
 use super::share::{Remainder, Share};
+use super::sources::Sources;
 use crate::error::Result;
 use crate::format::Collection;
 
@@ -135,6 +138,28 @@ impl Plan {
 /// # Errors
 /// `loader/share_invalid`; those of [`Collection::shards`] and of [`Order::epoch`].
 pub fn plan(collection: &dyn Collection, order: &dyn Order, options: &PlanOptions) -> Result<Plan> {
+    planned(&[collection], order, options)
+}
+
+/// The same for several collections that are loaded as one, of which indices are counted one after another.
+///
+/// # Errors
+/// Those of [`plan`]; `loader/schemas_differ` where the collections do not have the same fields.
+pub fn plan_joined(
+    collections: &[Arc<dyn Collection>],
+    order: &dyn Order,
+    options: &PlanOptions,
+) -> Result<Plan> {
+    Sources::new(collections.to_vec(), None)?;
+    let all: Vec<&dyn Collection> = collections.iter().map(AsRef::as_ref).collect();
+    planned(&all, order, options)
+}
+
+fn planned(
+    collections: &[&dyn Collection],
+    order: &dyn Order,
+    options: &PlanOptions,
+) -> Result<Plan> {
     let share = |rank| -> Result<Share> {
         let share = Share::new(rank, options.world_size, options.batch)?;
         let share = share.with_replicas(options.replicas)?;
@@ -143,13 +168,17 @@ pub fn plan(collection: &dyn Collection, order: &dyn Order, options: &PlanOption
     let (first, len, from) = (share(0)?, order.len(), options.from);
     let steps = first.steps(len, from);
     let drawn = order.epoch(options.epoch)?;
-    let starts = collection.shards(0).map(|shard| Ok(shard?.first)).collect::<Result<Vec<_>>>()?;
+    let (mut starts, mut all) = (Vec::new(), 0u64);
+    for collection in collections {
+        for shard in collection.shards(0) {
+            starts.push(all.saturating_add(shard?.first));
+        }
+        all = all.saturating_add(collection.len());
+    }
     let value_bytes = |field: &crate::model::Field| field.value_bytes();
-    let sample_bytes = collection
-        .schema()
-        .fields
-        .iter()
-        .try_fold(0u64, |sum, field| sum.checked_add(value_bytes(field)?));
+    let fields = collections.first().map(|first| first.schema().fields.as_slice());
+    let mut fields = fields.unwrap_or_default().iter();
+    let sample_bytes = fields.try_fold(0u64, |sum, field| sum.checked_add(value_bytes(field)?));
     let examine = options.examine.checked_div(u64::from(first.readers())).unwrap_or(0);
     let mut ranks: Vec<RankPlan> = Vec::new();
     for rank in 0..options.world_size {
@@ -170,7 +199,7 @@ pub fn plan(collection: &dyn Collection, order: &dyn Order, options: &PlanOption
         plan.bytes = sample_bytes.and_then(|bytes| bytes.checked_mul(plan.samples));
         plan.stored = options.stored.and_then(|stored| {
             let bytes = u128::from(stored) * u128::from(plan.samples);
-            u64::try_from(bytes.checked_div(u128::from(collection.len()))?).ok()
+            u64::try_from(bytes.checked_div(u128::from(all))?).ok()
         });
         let positions = (0..steps)
             .filter_map(|step| share.part(step, len, from))

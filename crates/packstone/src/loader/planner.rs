@@ -52,8 +52,11 @@ const JOB_BYTES: u64 = 1 << 20;
 const WARM_BYTES: u64 = 8 << 20;
 /// Visits of whole shards that are handed out at a time for each thread: each may hold a decoded shard until it is made.
 const VISITS: usize = 4;
-/// Rows that are planned at most: looking farther ahead gains nothing and delays the first batch.
+/// Rows that are planned at most: looking farther ahead gains nothing.
 const MOST_ROWS: u64 = 1 << 17;
+/// Rows that are planned before the first are read. Each time after that it is twice as many, so that the first batch
+/// waits for little more than itself.
+const FIRST_ROWS: u64 = 1 << 11;
 
 /// What leaves the planner, in order.
 pub(super) enum Ready {
@@ -117,6 +120,8 @@ pub(super) struct Planner {
     bytes: u64,
     before: u64,
     rows: u64,
+    /// Rows that are planned at once.
+    portion: u64,
     row_bytes: u64,
     /// Rows of any length were seen, or there are none.
     learned: bool,
@@ -193,6 +198,7 @@ impl Planner {
             bytes: 0,
             before: 0,
             rows: 0,
+            portion: FIRST_ROWS,
             row_bytes,
             learned: !sources.schema.fields.iter().any(Field::varies),
             jobs: VecDeque::new(),
@@ -204,25 +210,29 @@ impl Planner {
         }
     }
 
-    /// Plans, hands out jobs and lets batches leave, as far as that goes now.
-    pub(super) fn advance(&mut self) {
+    /// Plans, hands out jobs and lets batches leave, as far as that goes now. True where more could be planned at once.
+    pub(super) fn advance(&mut self) -> bool {
         if !self.begun {
             self.begin();
         }
-        while !self.ended && !self.shared.stopped() && self.has_room() {
+        let enough = self.rows.saturating_add(self.portion);
+        let wants_more =
+            |planner: &Self| !planner.ended && !planner.shared.stopped() && planner.has_room();
+        while self.rows < enough && wants_more(self) {
             if let Err(error) = self.plan() {
                 (self.ended, self.last) = (true, Some(error));
             }
+        }
+        if self.rows >= enough {
+            self.portion = self.portion.saturating_mul(2);
         }
         let learned = self.learned;
         self.check_ahead();
         self.dispatch();
         self.submit_gathered();
         self.leave();
-        if self.learned != learned {
-            // How many batches fit is known only now.
-            self.advance();
-        }
+        // How many batches fit may be known only now.
+        self.learned != learned || wants_more(self)
     }
 
     /// Looks at how rows are had.

@@ -122,7 +122,9 @@ impl Worker {
         }
         let what = match &job.from {
             From::Hand(_) => source.collection.name().to_owned(),
-            From::Rows(shard) | From::Whole(shard) | From::Check(shard) => shard.path.to_string(),
+            From::Rows(shard) | From::Whole(shard, _) | From::Check(shard) => {
+                shard.path.to_string()
+            }
             From::Decoded(_) => "decoded shards".to_owned(),
         };
         let _reading = self.shared.reading(what);
@@ -157,10 +159,10 @@ impl Worker {
                     outcome.faults.is_empty()
                 });
             }
-            From::Whole(shard) => {
+            From::Whole(shard, more) => {
                 self.touch(job, shard, &mut context, |context| {
                     let visit = Visit::of(self, source, job, shard);
-                    visit.whole(context, &mut outcome);
+                    visit.whole(*more, context, &mut outcome);
                     outcome.faults.is_empty()
                 });
             }
@@ -213,13 +215,13 @@ impl<'a> Visit<'a> {
     }
 
     /// Reads the shard as a whole; where that fails, what can be read of it.
-    fn whole(&self, context: &mut ReadContext, outcome: &mut Outcome) {
+    fn whole(&self, more: bool, context: &mut ReadContext, outcome: &mut Outcome) {
         let Some(shard) = self.shard else { return };
         match self.read(shard, None, context) {
             Ok(batch) => {
                 let batch = Arc::new(batch);
                 self.copy(&batch, None, outcome);
-                outcome.decoded = Some(batch);
+                outcome.decoded = more.then_some(batch);
             }
             // The record at fault may be none of those that are wanted.
             Err(error) if error.place().record.is_some() => {

@@ -5,18 +5,19 @@
 //! any length    row of slot 2│row of slot 0│…  rows lie as they came; the column knows where
 //! ```
 
-use std::ops::Range;
+mod filling;
+
 use std::sync::Arc;
 
 use packstone_container::json::Object;
-use packstone_io::{BufferPool, PooledBuf};
+use packstone_io::BufferPool;
+
+use filling::Filling;
 
 use super::batch::{Batch, mismatch};
 use super::column::Column;
-use super::dtype::DType;
-use super::schema::{Field, Schema};
+use super::schema::Schema;
 use crate::error::Result;
-use crate::exec::at_once;
 
 /// Takes rows of other batches to places of their own.
 #[derive(Debug)]
@@ -24,33 +25,12 @@ pub struct BatchSlots {
     schema: Arc<Schema>,
     rows: usize,
     pool: BufferPool,
-    threads: usize,
     columns: Vec<Filling>,
     metadata: Vec<Arc<Object>>,
 }
 
-/// Bytes that a thread copies at least, where several do: less is done before another one has started.
-const THREAD_BYTES: usize = 4 << 20;
-/// Bytes that are had at most for rows that are still to come.
-const MOST_GUESSED: usize = 64 << 20;
-
 /// A row of a source and its slot.
 pub type RowSlot = (usize, usize);
-
-#[derive(Debug)]
-struct Filling {
-    data: PooledBuf,
-    /// Bytes of a row, where all have the same.
-    width: Option<usize>,
-    /// Rows of another width are possible and no fault.
-    wide: bool,
-    /// Where rows lie that have no common width.
-    spans: Vec<Range<usize>>,
-    /// Bytes of the shortest row that can be.
-    least: usize,
-    /// The rank of shapes that vary, and these.
-    shapes: Option<(usize, Vec<u64>)>,
-}
 
 impl BatchSlots {
     /// A batch of `rows` slots.
@@ -60,14 +40,7 @@ impl BatchSlots {
     pub fn new(schema: Arc<Schema>, rows: usize, pool: &BufferPool) -> Result<Self> {
         let columns = schema.fields.iter().map(|field| Filling::new(field, rows, pool));
         let columns = columns.collect::<Result<_>>()?;
-        Ok(Self { schema, rows, pool: pool.clone(), threads: 1, columns, metadata: Vec::new() })
-    }
-
-    /// Copies much on up to `threads` threads at once; of itself it has none.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
+        Ok(Self { schema, rows, pool: pool.clone(), columns, metadata: Vec::new() })
     }
 
     /// Copies rows of `batch`, which has the same schema, to their slots.
@@ -85,7 +58,7 @@ impl BatchSlots {
             )));
         }
         for (to, from) in self.columns.iter_mut().zip(batch.columns()) {
-            to.put(from, rows, (self.rows, self.threads), &self.pool)?;
+            to.put(from, rows, self.rows, &self.pool)?;
         }
         self.put_metadata(batch, rows);
         Ok(())
@@ -139,223 +112,12 @@ impl BatchSlots {
     }
 }
 
-impl Filling {
-    fn new(field: &Field, rows: usize, pool: &BufferPool) -> Result<Self> {
-        let width = if field.varies() { None } else { field.value_bytes() };
-        let width = width.and_then(|width| usize::try_from(width).ok());
-        let need = width.unwrap_or(0).saturating_mul(rows);
-        // How much rows of any length take is known when the first ones come.
-        let mut data = pool.take(need.max(1))?;
-        data.set_len(need)?;
-        let spans = if width.is_some() { Vec::new() } else { vec![0..0; rows] };
-        let rank = field.shape.len();
-        let shapes = field.varying.then(|| (rank, vec![0; rank.saturating_mul(rows)]));
-        let element = field.element_bytes().filter(|_| field.varying && rank == 0).unwrap_or(0);
-        let least = usize::try_from(element).unwrap_or(0);
-        Ok(Self { data, width, wide: field.dtype == DType::Int, spans, least, shapes })
-    }
-
-    fn blank(&mut self, slots: &[usize]) -> Result<()> {
-        for slot in slots {
-            if let Some(width) = self.width {
-                let start = slot.saturating_mul(width);
-                let span = start..start.saturating_add(width);
-                self.data.get_mut(span).unwrap_or_default().fill(0);
-                continue;
-            }
-            // A value of rank 0 is never nothing.
-            let start = self.data.len();
-            self.data.set_len(start.saturating_add(self.least))?;
-            self.data.get_mut(start..).unwrap_or_default().fill(0);
-            if let Some(span) = self.spans.get_mut(*slot) {
-                *span = start..self.data.len();
-            }
-            if let Some((rank, dims)) = &mut self.shapes {
-                let place = slot.saturating_mul(*rank);
-                dims.get_mut(place..place.saturating_add(*rank)).unwrap_or_default().fill(0);
-            }
-        }
-        Ok(())
-    }
-
-    fn put(
-        &mut self,
-        from: &Column,
-        rows: &[RowSlot],
-        (all, threads): (usize, usize),
-        pool: &BufferPool,
-    ) -> Result<()> {
-        if let Some(width) = self.width {
-            match self.put_fixed(from, rows, width, threads)? {
-                None => return Ok(()),
-                Some(found) if !self.wide => {
-                    let message = format!("expected rows of {width} bytes, found one of {found}");
-                    return Err(mismatch(message));
-                }
-                // A Python integer beyond 64 bits: from here on the rows have lengths of their own.
-                Some(_) => {
-                    let place = |slot: usize| slot.saturating_mul(width);
-                    self.spans = (0..all).map(|slot| place(slot)..place(slot + 1)).collect();
-                    self.width = None;
-                }
-            }
-        }
-        let bytes = |row| from.bytes(row).unwrap_or_default();
-        let more = rows.iter().map(|(row, _)| bytes(*row).len()).fold(0, usize::saturating_add);
-        if self.data.is_empty() {
-            // The other rows are taken to be as long, so that memory is had once.
-            let all = more.checked_div(rows.len()).unwrap_or(0).saturating_mul(all);
-            let all = all.min(MOST_GUESSED).checked_next_power_of_two().unwrap_or(0).max(more);
-            if all > self.data.capacity() {
-                self.data = pool.take(all)?;
-            }
-        }
-        self.data.reserve(more)?;
-        for (row, slot) in rows {
-            let start = self.data.len();
-            from.append_to(*row, &mut self.data)?;
-            let end = self.data.len();
-            if let Some(span) = self.spans.get_mut(*slot) {
-                *span = start..end;
-            }
-            let Some((rank, dims)) = &mut self.shapes else { continue };
-            let place = slot.saturating_mul(*rank);
-            let to = dims.get_mut(place..place.saturating_add(*rank)).unwrap_or_default();
-            match from.shape(*row) {
-                Some(shape) if shape.len() == to.len() => to.copy_from_slice(shape),
-                _ => {
-                    let message = format!("expected a shape of rank {rank} in row {row}");
-                    return Err(mismatch(message));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Copies rows of one width; where one has another, that one.
-    fn put_fixed(
-        &mut self,
-        from: &Column,
-        rows: &[RowSlot],
-        width: usize,
-        threads: usize,
-    ) -> Result<Option<usize>> {
-        if let Some(found) = from.width().filter(|found| *found != width) {
-            return Ok(Some(found));
-        }
-        let bytes = rows.len().saturating_mul(width);
-        let parts = threads.min(bytes / THREAD_BYTES).max(1);
-        if parts == 1 || !rows.is_sorted_by(|(_, one), (_, next)| one < next) {
-            return copy_rows(from, rows, width, 0, &mut self.data);
-        }
-        // Slots ascend, so each part of the rows has a part of the memory to itself.
-        let mut rest: &mut [u8] = &mut self.data;
-        let mut before = 0;
-        let mut work = Vec::with_capacity(parts);
-        for part in rows.chunks(rows.len().div_ceil(parts)) {
-            let (Some((_, first)), Some((_, last))) = (part.first(), part.last()) else { continue };
-            let skip = first.saturating_sub(before).saturating_mul(width);
-            let len = (last + 1).saturating_sub(*first).saturating_mul(width);
-            let memory = std::mem::take(&mut rest).split_at_mut_checked(skip);
-            let memory = memory.and_then(|(_, own)| own.split_at_mut_checked(len));
-            // Only where a slot is outside.
-            let Some((own, after)) = memory else {
-                return copy_rows(from, rows, width, 0, &mut self.data);
-            };
-            work.push((part, *first, own));
-            (rest, before) = (after, last + 1);
-        }
-        let copied = at_once(work, |(part, first, own)| copy_rows(from, part, width, first, own))?;
-        copied.into_iter().find(|found| !matches!(found, Ok(None))).unwrap_or(Ok(None))
-    }
-
-    fn finish(mut self, rows: usize, kept: Option<&[usize]>) -> Option<Column> {
-        let dims = self.shapes.map(|(rank, dims)| match kept {
-            None => Some((rank, dims)),
-            Some(kept) => {
-                let mut some = Vec::with_capacity(kept.len().saturating_mul(rank));
-                for slot in kept {
-                    let start = slot.checked_mul(rank)?;
-                    some.extend_from_slice(dims.get(start..start.checked_add(rank)?)?);
-                }
-                Some((rank, some))
-            }
-        });
-        let column = match (self.width, kept) {
-            (Some(width), None) => Column::dense(self.data.freeze(), width, rows),
-            (Some(width), Some(kept)) => {
-                for (to, from) in kept.iter().enumerate().filter(|(to, from)| to != *from) {
-                    let start = from.checked_mul(width)?;
-                    let end = start.checked_add(width).filter(|end| *end <= self.data.len())?;
-                    self.data.copy_within(start..end, to.checked_mul(width)?);
-                }
-                self.data.truncate(rows.checked_mul(width)?);
-                Column::dense(self.data.freeze(), width, rows)
-            }
-            (None, kept) => {
-                let spans = match kept {
-                    None => self.spans,
-                    Some(kept) => {
-                        let span = |slot: &usize| self.spans.get(*slot).cloned();
-                        kept.iter().map(span).collect::<Option<_>>()?
-                    }
-                };
-                let starts = std::iter::once(0).chain(spans.iter().map(|span| span.end));
-                let last = spans.last().map_or(0, |span| span.end);
-                let ordered = spans.iter().zip(starts).all(|(span, before)| span.start == before);
-                if ordered && last == self.data.len() {
-                    let ends = spans.into_iter().map(|span| span.end).collect();
-                    Column::ragged(self.data.freeze(), ends)
-                } else {
-                    Column::scattered_ragged(self.data.freeze(), spans)
-                }
-            }
-        };
-        match dims {
-            None => column,
-            Some(dims) => dims.and_then(|(rank, dims)| column?.with_shapes(rank, dims)),
-        }
-    }
-}
-
-/// Copies rows to their slots in `out`, which begins with the slot `first`; a row that is not of `width` bytes is told.
-fn copy_rows(
-    from: &Column,
-    rows: &[RowSlot],
-    width: usize,
-    first: usize,
-    out: &mut [u8],
-) -> Result<Option<usize>> {
-    let same = from.width().is_some();
-    let mut rest = rows;
-    while let Some((row, slot)) = rest.first().copied() {
-        // Neighbours that stay neighbours go in one copy, where lengths cannot differ.
-        let follows = |(n, (r, s)): (usize, &RowSlot)| {
-            row.checked_add(n) == Some(*r) && slot.checked_add(n) == Some(*s)
-        };
-        let run = if same {
-            rest.iter().enumerate().take_while(|(n, next)| follows((*n, next))).count()
-        } else {
-            1
-        };
-        let run = run.max(1);
-        let start = slot.saturating_sub(first).saturating_mul(width);
-        let end = start.saturating_add(run.saturating_mul(width));
-        let to = out.get_mut(start..end).unwrap_or_default();
-        if !from.copy_to(row..row.saturating_add(run), to)? {
-            return Ok(Some(from.bytes(row).map_or(0, <[u8]>::len)));
-        }
-        rest = rest.get(run..).unwrap_or_default();
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
     use packstone_container::json::Value;
     use packstone_io::Buf;
 
-    use super::super::Key;
+    use super::super::{DType, Field, Key};
     use super::*;
 
     fn source(label: Option<&str>) -> Batch {

@@ -6,7 +6,6 @@ use packstone_io::Kind;
 
 use super::missing_sample;
 use crate::error::{Error, Place, Result};
-use crate::exec::default_threads;
 use crate::format::{Collection, ReadContext};
 use crate::model::{Batch, BatchSlots, RowSlot};
 
@@ -34,8 +33,7 @@ pub fn gather(
         Some(fields) => Arc::new(collection.schema().project(fields)),
         None => Arc::clone(collection.schema()),
     };
-    let slots = BatchSlots::new(schema, indices.len(), &context.pool)?;
-    let mut slots = slots.threads(default_threads());
+    let mut slots = BatchSlots::new(schema, indices.len(), &context.pool)?;
     if let Some(batch) = collection.read_at(indices, fields, context)? {
         let rows: Vec<RowSlot> = (0..batch.rows()).map(|row| (row, row)).collect();
         slots.put(&batch, &rows)?;

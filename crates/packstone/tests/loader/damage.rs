@@ -234,6 +234,22 @@ fn a_damaged_record_of_a_signal_dataset_is_found_alone() {
     must_be_found("sds", &copy, &collection, &good, &fault);
 }
 
+/// What a signal dataset does record of a shard is its size.
+#[test]
+fn a_shard_of_a_signal_dataset_that_grew_is_found_by_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let root: Arc<dyn RootMut> = Arc::new(LocalRoot::open(folder.path()).unwrap());
+    let golden = Copy::golden("sedpack", "fb_zstd");
+    as_signals_of(&golden.path, &root, 2);
+    let copy = Copy { path: folder.path().to_owned(), _folder: folder };
+    let (collection, good) = copy.readable().swap_remove(0);
+    let shards = shards(&copy.open(&collection).unwrap());
+    let mut bytes = std::fs::read(copy.file(&shards[1])).unwrap();
+    bytes.push(0);
+    std::fs::write(copy.file(&shards[1]), bytes).unwrap();
+    must_be_found("sds", &copy, &collection, &good, &Fault::of("sds/size_mismatch", [&shards[1]]));
+}
+
 /// Where the bytes of each entry of an archive lie, from its local headers.
 fn entries(bytes: &[u8]) -> Vec<(String, Range<usize>)> {
     let number = |at: usize, len: usize| {

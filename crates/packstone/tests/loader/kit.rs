@@ -304,6 +304,12 @@ pub(crate) fn numbers(delivery: &Delivery) -> Vec<u64> {
 /// A dataset whose only collection is this one.
 pub(crate) struct Sole(Info, Arc<dyn Collection>);
 
+impl Sole {
+    pub(crate) fn new(info: Info, collection: Arc<dyn Collection>) -> Self {
+        Self(info, collection)
+    }
+}
+
 impl Dataset for Sole {
     fn info(&self) -> &Info {
         &self.0
@@ -329,7 +335,7 @@ pub(crate) fn written(
     options: &packstone::json::Value,
 ) -> Arc<dyn Dataset> {
     let info = Info { format: "made", native: Object::new(), carried: None };
-    let source = Arc::new(Sole(info, Arc::clone(made)));
+    let source = Arc::new(Sole::new(info, Arc::clone(made)));
     let options = options.as_object().unwrap().clone();
     let options = ConvertOptions { options, threads: 0, ..ConvertOptions::default() };
     let target = format(id).unwrap();

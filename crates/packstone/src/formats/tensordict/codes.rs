@@ -44,6 +44,7 @@ codes! {
     NOT_EDITABLE = "tensordict/not_editable",
     NOT_WRITABLE = "tensordict/not_writable",
     NO_COMMON_FORM = "tensordict/no_common_form",
+    NO_SPILL_ROOM = "tensordict/no_spill_room",
     ODD_VERSION = "tensordict/odd_version",
     OPTION_INVALID = "tensordict/option_invalid",
     ORPHAN = "tensordict/orphan",

@@ -14,13 +14,18 @@
 //!
 //! A sample is its index among the samples of all sources, one dataset after another.
 
+mod blocks;
+mod epoch;
+
 use std::sync::Arc;
 
 use packstone_container::json::{Object, Value};
 
-use super::{Drawn, Order, OrderId, Permutation, codes, invalid, key};
+use blocks::Blocks;
+use epoch::Epoch;
+
+use super::{Drawn, Order, OrderId, codes, invalid, key};
 use crate::error::Result;
-use crate::random::nth;
 
 const TAG: [u8; 8] = *b"mixture ";
 /// The largest sum of ratios.
@@ -63,19 +68,6 @@ pub struct Mixture {
     blocks: Blocks,
     stop: Stop,
     seed: u64,
-}
-
-/// The parts of a block, by where each ends.
-type Parts = Arc<[u64]>;
-
-#[derive(Clone, Debug)]
-struct Blocks {
-    len: u64,
-    whole: u64,
-    ratios: Parts,
-    all: Permutation,
-    rest: Parts,
-    last: Permutation,
 }
 
 impl Mixture {
@@ -127,72 +119,8 @@ impl Mixture {
     /// How often each source comes in an epoch.
     #[must_use]
     pub fn counts(&self) -> Vec<u64> {
-        let (all, rest) = (widths(&self.blocks.ratios), widths(&self.blocks.rest));
-        all.zip(rest).map(|(all, rest)| self.blocks.whole.saturating_mul(all) + rest).collect()
+        self.blocks.counts()
     }
-}
-
-impl Blocks {
-    fn new(sources: &[Source], ratios: &[u64], block: u64, stop: Stop) -> Result<Self> {
-        let fair = |(source, ratio): (&Source, &u64)| {
-            let all = u128::from(source.order.len()) * u128::from(block);
-            let (down, up) =
-                (all / u128::from(*ratio).max(1), all.div_ceil(u128::from(*ratio).max(1)));
-            match stop {
-                Stop::First => down,
-                Stop::All => up,
-            }
-        };
-        let fair = sources.iter().zip(ratios).map(fair);
-        let len = match stop {
-            Stop::First => fair.min(),
-            Stop::All => fair.max(),
-        };
-        let len = u64::try_from(len.unwrap_or(0)).unwrap_or(u64::MAX);
-        // Nothing longer can be named by a position.
-        Permutation::new(len, 0)?;
-        let (whole, left) = (len / block.max(1), len % block.max(1));
-        let rest = shared_out(left, ratios, block);
-        Ok(Self {
-            len,
-            whole,
-            ratios: ends(ratios),
-            all: Permutation::new(block, 0)?,
-            rest: ends(&rest),
-            last: Permutation::new(left, 0)?,
-        })
-    }
-}
-
-/// `count` by ratio: what is whole of each share, and one more for those of which most is left, the first among equals.
-fn shared_out(count: u64, ratios: &[u64], sum: u64) -> Vec<u64> {
-    let share = |ratio: &u64| {
-        let all = u128::from(count) * u128::from(*ratio);
-        let whole = all.checked_div(u128::from(sum)).unwrap_or(0);
-        (u64::try_from(whole).unwrap_or(0), all.checked_rem(u128::from(sum)).unwrap_or(0))
-    };
-    let shares: Vec<_> = ratios.iter().map(share).collect();
-    let missing = count - shares.iter().map(|(whole, _)| whole).sum::<u64>();
-    let mut most: Vec<usize> = (0..shares.len()).collect();
-    most.sort_by_key(|at| std::cmp::Reverse(shares.get(*at).map(|(_, left)| *left)));
-    let more: Vec<usize> = most.into_iter().take(usize::try_from(missing).unwrap_or(0)).collect();
-    let whole = |(at, (whole, _)): (usize, &(u64, u128))| whole + u64::from(more.contains(&at));
-    shares.iter().enumerate().map(whole).collect()
-}
-
-fn ends(parts: &[u64]) -> Parts {
-    let mut end = 0;
-    parts
-        .iter()
-        .map(|part| {
-            end += part;
-            end
-        })
-        .collect()
-}
-
-fn widths(ends: &[u64]) -> impl Iterator<Item = u64> + '_ {
-    ends.iter().scan(0, |before, end| Some(end - std::mem::replace(before, *end)))
 }
 
 fn common(a: u64, b: u64) -> u64 {
@@ -212,14 +140,8 @@ impl Order for Mixture {
     }
 
     fn epoch(&self, epoch: u64) -> Result<Arc<dyn Drawn>> {
-        let (mut sources, mut first) = (Vec::new(), 0u64);
-        for source in self.sources.iter() {
-            let drawn = source.order.epoch(epoch)?;
-            sources.push(Part { drawn, again: Permutation::new(source.order.len(), 0)?, first });
-            first = first.saturating_add(source.samples);
-        }
-        let blocks = self.blocks.clone();
-        Ok(Arc::new(Epoch { sources, blocks, key: key(TAG, self.seed, epoch) }))
+        let key = key(TAG, self.seed, epoch);
+        Ok(Arc::new(Epoch::new(&self.sources, self.blocks.clone(), epoch, key)?))
     }
 
     fn name(&self) -> &str {
@@ -239,49 +161,6 @@ impl Order for Mixture {
         params.insert("stop", self.stop.name());
         params.insert("sources", sources);
         params
-    }
-}
-
-#[derive(Debug)]
-struct Part {
-    drawn: Arc<dyn Drawn>,
-    /// What brings the positions of a second pass and those after it into another order.
-    again: Permutation,
-    /// The first sample of its dataset.
-    first: u64,
-}
-
-#[derive(Debug)]
-struct Epoch {
-    sources: Vec<Part>,
-    blocks: Blocks,
-    key: u64,
-}
-
-impl Drawn for Epoch {
-    fn at(&self, position: u64) -> Option<u64> {
-        let blocks = &self.blocks;
-        if position >= blocks.len {
-            return None;
-        }
-        let block = position.checked_div(blocks.all.len())?;
-        let (parts, slots) = match block < blocks.whole {
-            true => (&blocks.ratios, blocks.all),
-            false => (&blocks.rest, blocks.last),
-        };
-        let slot = slots.with_key(nth(self.key, block)).at(position - block * blocks.all.len())?;
-        let at = parts.partition_point(|end| *end <= slot);
-        let start = |ends: &[u64]| at.checked_sub(1).map_or(Some(0), |at| ends.get(at).copied());
-        let ratio = blocks.ratios.get(at)? - start(&blocks.ratios)?;
-        let place = block.checked_mul(ratio)?.checked_add(slot - start(parts)?)?;
-        let source = self.sources.get(at)?;
-        let (pass, place) =
-            (place.checked_div(source.again.len())?, place.checked_rem(source.again.len())?);
-        let place = match pass {
-            0 => place,
-            _ => source.again.with_key(nth(nth(!self.key, at as u64), pass)).at(place)?,
-        };
-        source.first.checked_add(source.drawn.at(place)?)
     }
 }
 

@@ -49,11 +49,13 @@ impl Planner {
                 distinct.sort_unstable();
                 distinct.dedup();
                 let count = distinct.len() as u64;
-                *self.served.entry(id).or_default() += count;
+                let served = self.served.entry(id).or_default();
+                *served = served.saturating_add(count);
+                let more = *served < shard.rows;
                 match cache.take(id, count) {
                     Some(batch) if map => return self.gather(id, shard, batch, parts),
                     Some(batch) => From::Decoded(vec![(shard, batch, parts.len())]),
-                    None => From::Whole(shard),
+                    None => From::Whole(shard, more),
                 }
             }
         };

@@ -141,7 +141,7 @@ impl ShardFormat {
         } else {
             declared
         };
-        let mut out = context.pool.take(file.len())?;
+        let mut out = context.pool.take_growing(file.len())?;
         let stream = context
             .decoder
             .decode(codec, &file, &mut out, &context.limits)

@@ -15,7 +15,8 @@ use super::list::{ListPointer, ShardsList};
 use crate::error::{Error, Place, Result};
 use crate::format::ShardRef;
 
-/// List entries that are kept for the next look-up.
+/// List entries that are kept for the next look-up, beside the longest list that was read: who goes through a long list
+/// passes the short ones above it each time, and must not lose it to them.
 const CACHED_ENTRIES: usize = 1 << 16;
 /// Lists below one another; the original makes five.
 const MAX_DEPTH: usize = 64;
@@ -54,9 +55,16 @@ impl Cache {
     }
 
     fn put(&mut self, path: &RelPath, counted: &Counted) {
-        self.entries += weight(&counted.list);
-        self.lists.insert(path.clone(), (self.clock, counted.clone()));
-        while self.entries > CACHED_ENTRIES && self.lists.len() > 1 {
+        self.clock += 1;
+        self.entries = self.entries.saturating_add(weight(&counted.list));
+        if let Some((_, old)) = self.lists.insert(path.clone(), (self.clock, counted.clone())) {
+            self.entries = self.entries.saturating_sub(weight(&old.list));
+        }
+        loop {
+            let weights = self.lists.values().map(|(_, counted)| weight(&counted.list));
+            if self.entries <= CACHED_ENTRIES.saturating_add(weights.max().unwrap_or(0)) {
+                return;
+            }
             let oldest = self.lists.iter().min_by_key(|(_, (used, _))| *used);
             let Some(path) = oldest.map(|(path, _)| path.clone()) else { return };
             if let Some((_, counted)) = self.lists.remove(&path) {
@@ -225,5 +233,34 @@ impl Iterator for Walk {
             self.open.clear();
         }
         step.transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::list::ShardEntry;
+    use super::*;
+
+    fn list(shards: usize) -> Counted {
+        let mut list = ShardsList::new(&RelPath::root());
+        list.shards = vec![Arc::new(ShardEntry::default()); shards];
+        Counted { list: Arc::new(list), shards: 0 }
+    }
+
+    #[test]
+    fn a_long_list_stays_whatever_short_ones_come_and_only_one_does() {
+        let mut cache = Cache::default();
+        let path = |name: &str| RelPath::new(name).unwrap();
+        cache.put(&path("top"), &list(3));
+        cache.put(&path("long"), &list(CACHED_ENTRIES + 1));
+        for _ in 0..3 {
+            assert!(cache.get(&path("top")).is_some());
+            assert!(cache.get(&path("long")).is_some());
+            cache.put(&path("short"), &list(9));
+        }
+        cache.put(&path("longer"), &list(CACHED_ENTRIES + 2));
+        assert!(cache.get(&path("long")).is_none());
+        assert!(cache.get(&path("longer")).is_some());
+        assert!(cache.get(&path("short")).is_some());
     }
 }

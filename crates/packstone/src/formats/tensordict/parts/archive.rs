@@ -6,8 +6,9 @@
 //!
 //! The file is read or mapped once. Opening reads its directory; an entry is located and, where it is compressed,
 //! decoded when its bytes are asked for. Stored leaves are views of the file, copied only where they do not start at a
-//! multiple of their element. What is only to be copied or checked is decoded piece by piece, so that it may be larger
-//! than memory. As in the library, checksums of stored leaves are left to [`Source::verify`]; all
+//! multiple of their element. What is decoded or copied stays in memory where it is little, and else in a
+//! [temporary file](super::spill) that is mapped. What is only to be copied or checked is decoded piece by piece, so
+//! that it may be larger than memory. As in the library, checksums of stored leaves are left to [`Source::verify`]; all
 //! others are compared whenever they are read.
 //!
 //! Names that lead out, or that are no paths at all, are told and never looked at. A name without the flag for UTF-8
@@ -24,14 +25,22 @@ use packstone_io::{AlignedBuf, Buf, Kind};
 use super::super::codes;
 use super::super::layout::{LEAF, META};
 use super::node::Source;
+use super::spill;
 use super::store::{
     Elements, Folder, Item, ItemKind, Shelf, ShelfSize, Slot, Store, Weight, fits, join,
 };
 use crate::error::{Error, Place, Result};
 use crate::model::{Finding, Severity};
 
-/// Compressed entries that become as long as this are not decoded into memory to be copied.
+/// Compressed entries that become as long as this are not decoded into memory to be copied, nor to be read where more than
+/// [`IN_MEMORY`] would be there.
 const STREAM_FROM: u64 = 1 << 20;
+/// Bytes of decoded entries that stay in memory before longer ones go to temporary files.
+const IN_MEMORY: u64 = 32 << 20;
+/// Short entries stay in memory up to so many bytes.
+const SHORT_IN_MEMORY: u64 = 128 << 20;
+/// Temporary files that are kept.
+const SPILLED: usize = 4096;
 
 /// An archive with a tree in it.
 pub struct ArchiveStore {
@@ -102,8 +111,10 @@ impl ArchiveStore {
         }
         let folders: Vec<(Box<str>, Vec<Item>)> =
             folders.into_iter().map(|(path, items)| (path.into(), items)).collect();
-        // Decoded leaves are kept as long as all that one reader may decode fits.
-        let shelf = Shelf::new(ShelfSize { maps: 1, bytes: limits.decoded_bytes });
+        // Without temporary files, decoded leaves are kept as long as all that one reader may decode fits.
+        let spilled = limits.spilled_bytes;
+        let in_memory = if spilled > 0 { SHORT_IN_MEMORY } else { limits.decoded_bytes };
+        let shelf = Shelf::new(ShelfSize { maps: SPILLED, bytes: in_memory, spilled });
         let shared = Arc::new(Shared { bytes, directory, doubled, shelf, limits: *limits });
         let inside = |(path, items): (Box<str>, _)| {
             let folder = Inside { shared: Arc::clone(&shared), path: path.clone(), items };
@@ -298,6 +309,14 @@ impl Shared {
         self.directory.locate(&self.bytes, number).map_err(|e| self.fault(e, number))
     }
 
+    /// True for `len` bytes that are too many for memory beside what is there.
+    fn spills(&self, len: u64) -> bool {
+        let (_, kept) = self.shelf.kept();
+        // What is too long for one reader is refused, see `decode`.
+        (STREAM_FROM..=self.limits.decoded_bytes.min(self.limits.spilled_bytes)).contains(&len)
+            && kept.saturating_add(len) > IN_MEMORY
+    }
+
     /// Decodes an entry, its checksum compared.
     fn decode(&self, entry: &Entry, number: usize) -> Result<Buf> {
         let mut out = AlignedBuf::default();
@@ -437,12 +456,20 @@ impl Source for ArchiveFile {
                 return Ok(view);
             }
             return self.slot.get_or_load(&shared.shelf, || {
+                if shared.spills(self.len) {
+                    let copy = spill::spill(&self.path(), |out| out(&view))?;
+                    return Ok((copy, Weight::Spilled(self.len)));
+                }
                 let mut copy = AlignedBuf::with_capacity(view.as_ref().len())?;
                 copy.extend_from_slice(&view)?;
                 Ok((Buf::from(copy), Weight::Bytes(self.len)))
             });
         }
         self.slot.get_or_load(&shared.shelf, || {
+            if shared.spills(self.len) {
+                let decoded = spill::spill(&self.path(), |out| shared.stream(&entry, number, out))?;
+                return Ok((decoded, Weight::Spilled(self.len)));
+            }
             Ok((shared.decode(&entry, number)?, Weight::Bytes(self.len)))
         })
     }

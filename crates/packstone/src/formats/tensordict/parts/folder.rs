@@ -22,7 +22,7 @@ const CROWD: usize = 8192;
 /// What a kept buffer takes beyond its bytes.
 const OVERHEAD: u64 = 256;
 /// Of 65,530 maps that a process may have by default, a fraction, so that many datasets can be open.
-const KEPT: ShelfSize = ShelfSize { maps: 1024, bytes: 64 << 20 };
+const KEPT: ShelfSize = ShelfSize { maps: 1024, bytes: 64 << 20, spilled: 0 };
 
 /// A folder with a tree in it.
 pub struct FolderStore {

@@ -38,6 +38,7 @@ pub mod repair;
 pub mod rewrite;
 pub mod save;
 pub mod skeleton;
+pub mod spill;
 pub mod stack;
 pub mod stage;
 pub mod store;

@@ -117,6 +117,8 @@ pub fn join(folder: &str, name: &str) -> String {
 pub enum Weight {
     /// One of the maps that a process may have.
     Map,
+    /// The map of a temporary file of so many bytes.
+    Spilled(u64),
     /// Memory, in bytes.
     Bytes(u64),
 }
@@ -128,6 +130,8 @@ pub struct ShelfSize {
     pub maps: usize,
     /// Bytes of memory.
     pub bytes: u64,
+    /// Bytes of temporary files.
+    pub spilled: u64,
 }
 
 /// A place on a shelf. Of thousands of files most are never opened: until then it takes no memory of its own.
@@ -181,6 +185,7 @@ struct Row {
     places: VecDeque<Arc<Kept>>,
     maps: usize,
     bytes: u64,
+    spilled: u64,
 }
 
 impl Row {
@@ -188,6 +193,10 @@ impl Row {
         match weight {
             Weight::Map => self.maps = self.maps.saturating_add(1),
             Weight::Bytes(n) => self.bytes = self.bytes.saturating_add(n),
+            Weight::Spilled(n) => {
+                self.maps = self.maps.saturating_add(1);
+                self.spilled = self.spilled.saturating_add(n);
+            }
         }
     }
 
@@ -195,7 +204,15 @@ impl Row {
         match weight {
             Weight::Map => self.maps = self.maps.saturating_sub(1),
             Weight::Bytes(n) => self.bytes = self.bytes.saturating_sub(n),
+            Weight::Spilled(n) => {
+                self.maps = self.maps.saturating_sub(1);
+                self.spilled = self.spilled.saturating_sub(n);
+            }
         }
+    }
+
+    fn exceeds(&self, size: ShelfSize) -> bool {
+        self.maps > size.maps || self.bytes > size.bytes || self.spilled > size.spilled
     }
 }
 
@@ -211,10 +228,7 @@ impl Shelf {
         row.places.push_back(place);
         // Each place is looked at twice at most: once used, it gets a second round.
         let mut looks = row.places.len().saturating_mul(2);
-        while (row.maps > self.size.maps || row.bytes > self.size.bytes)
-            && looks > 0
-            && row.places.len() > 1
-        {
+        while row.exceeds(self.size) && looks > 0 && row.places.len() > 1 {
             looks -= 1;
             let Some(oldest) = row.places.pop_front() else { break };
             if oldest.used.swap(false, Ordering::Relaxed) {
@@ -259,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_what_is_used_stays() {
-        let shelf = Shelf::new(ShelfSize { maps: 2, bytes: 100 });
+        let shelf = Shelf::new(ShelfSize { maps: 2, bytes: 100, spilled: 0 });
         let slots: Vec<_> = (0..5).map(|_| Slot::default()).collect();
         let mut loads = 0;
         load(&slots[0], &shelf, Weight::Map, &mut loads);
@@ -274,7 +288,7 @@ mod tests {
 
     #[test]
     fn memory_is_counted_in_bytes_and_one_buffer_always_fits() {
-        let shelf = Shelf::new(ShelfSize { maps: 1, bytes: 100 });
+        let shelf = Shelf::new(ShelfSize { maps: 1, bytes: 100, spilled: 0 });
         let mut loads = 0;
         for _ in 0..10 {
             load(&Slot::default(), &shelf, Weight::Bytes(40), &mut loads);
@@ -287,8 +301,24 @@ mod tests {
     }
 
     #[test]
+    fn temporary_files_are_counted_as_maps_and_in_bytes() {
+        let shelf = Shelf::new(ShelfSize { maps: 3, bytes: 0, spilled: 100 });
+        let slots: Vec<_> = (0..4).map(|_| Slot::default()).collect();
+        let mut loads = 0;
+        for (slot, kept) in slots.iter().zip([1, 2, 2, 2]) {
+            load(slot, &shelf, Weight::Spilled(50), &mut loads);
+            assert_eq!(shelf.kept(), (kept, 0));
+        }
+        for slot in &slots {
+            load(slot, &shelf, Weight::Spilled(1), &mut loads);
+            assert!(shelf.kept().0 <= 3);
+        }
+    }
+
+    #[test]
     fn a_failed_load_keeps_nothing() {
-        let (shelf, slot) = (Shelf::new(ShelfSize { maps: 1, bytes: 1 }), Slot::default());
+        let (shelf, slot) =
+            (Shelf::new(ShelfSize { maps: 1, bytes: 1, spilled: 0 }), Slot::default());
         let fault = || Err(Error::new(Kind::Io, "io/fault", Place::default(), "x"));
         assert!(slot.get_or_load(&shelf, fault).is_err());
         assert_eq!(shelf.kept(), (0, 0));
