@@ -10,7 +10,7 @@ use packstone::ops::{self, ChosenSamples, DigestOptions, Find, Scan};
 use packstone::{Limits, Result, site};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::dataset::{Dataset, schema};
 use crate::failure::{OrRaise, usage};
@@ -372,7 +372,11 @@ impl Collection {
     /// Collections pickle as their dataset, their name and their selection.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let restore = py.import("packstone._native")?.getattr("_restore")?;
-        let rows = self.known().rows.as_ref().map(|rows| rows.to_vec());
+        let bytes = |rows: &Arc<[u64]>| {
+            let bytes: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
+            PyBytes::new(py, &bytes)
+        };
+        let rows = self.known().rows.as_ref().map(bytes);
         let arguments = (self.dataset.clone_ref(py), self.name(), rows).into_pyobject(py)?;
         PyTuple::new(py, [restore, arguments.into_any()])
     }
@@ -384,16 +388,17 @@ impl Collection {
     }
 }
 
-/// The collection `name` of `dataset`, or the samples of it at `rows`.
+/// The collection `name` of `dataset`, or the samples of it at `rows`, which are numbers of 8 bytes.
 #[pyfunction]
 #[pyo3(name = "_restore")]
 pub(crate) fn restore(
     dataset: &Bound<'_, Dataset>,
     name: &str,
-    rows: Option<Vec<u64>>,
+    rows: Option<&[u8]>,
 ) -> PyResult<Collection> {
     let collection = dataset.get().dataset.collection(name).or_raise(dataset.py())?;
-    Collection::new(dataset, collection, rows.map(Arc::from))
+    let number = |bytes: &[u8]| bytes.try_into().map_or(u64::MAX, u64::from_le_bytes);
+    Collection::new(dataset, collection, rows.map(|rows| rows.chunks(8).map(number).collect()))
 }
 
 /// A scan of all samples.

@@ -3,7 +3,8 @@
 //! Order, shares, states and delivery are the library's; here they meet keywords, dicts and transforms.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use packstone::exec::default_threads;
 use packstone::format;
@@ -13,7 +14,7 @@ use packstone::loader::{
 };
 use packstone::model::Batch;
 use packstone::{Limits, Result, site};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -31,6 +32,8 @@ use crate::values::{self, Shape};
 #[pyclass(frozen, module = "packstone")]
 pub(crate) struct Loader {
     course: Mutex<Course>,
+    /// The process that worked with the course last.
+    process: AtomicU32,
     source: Arc<Source>,
     shape: Shape,
     transforms: Vec<Py<PyAny>>,
@@ -94,8 +97,24 @@ fn reopen(addresses: &[(Vec<PathBuf>, String)]) -> Result<Vec<Arc<dyn format::Co
 impl Loader {
     /// Works with the course while the interpreter is released, so that its lock and the interpreter's never wait for
     /// each other.
-    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Course) -> T + Send) -> T {
-        py.detach(|| work(&mut self.course.lock().unwrap_or_else(PoisonError::into_inner)))
+    ///
+    /// # Errors
+    /// `RuntimeError` where this process was forked while another thread worked with it: nobody ends that work here.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Course) -> T + Send,
+    ) -> PyResult<T> {
+        let process = std::process::id();
+        if self.process.load(Relaxed) != process {
+            if matches!(self.course.try_lock(), Err(TryLockError::WouldBlock)) {
+                let message = "expected a loader that no thread was taking from, found one in use when this process was \
+                               forked";
+                return Err(PyRuntimeError::new_err(message));
+            }
+            self.process.store(process, Relaxed);
+        }
+        Ok(py.detach(|| work(&mut self.course.lock().unwrap_or_else(PoisonError::into_inner))))
     }
 
     /// A batch as a dict.
@@ -267,7 +286,8 @@ impl Loader {
             PyTuple::new(py, [list, batch_size.into_pyobject(py)?.into_any()])?.unbind();
         let course = Mutex::new(Course::whole(engine));
         let keywords = kept.unbind();
-        Ok(Self { course, source, shape, transforms, extras, short, arguments, keywords })
+        let process = AtomicU32::new(std::process::id());
+        Ok(Self { course, process, source, shape, transforms, extras, short, arguments, keywords })
     }
 
     /// Batches of a whole epoch.
@@ -277,13 +297,13 @@ impl Loader {
 
     /// Batches that are left of the epoch.
     #[getter]
-    fn steps_left(&self, py: Python<'_>) -> u64 {
+    fn steps_left(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |course| course.steps_left())
     }
 
     /// The epoch that it stands in.
     #[getter]
-    fn epoch(&self, py: Python<'_>) -> u64 {
+    fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |course| course.engine.epoch())
     }
 
@@ -301,13 +321,13 @@ impl Loader {
 
     /// Samples that could not be read and were left out.
     #[getter]
-    fn skipped(&self, py: Python<'_>) -> u64 {
+    fn skipped(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |course| course.engine.skipped())
     }
 
     /// What was noticed since the last time and raised nothing, such as each sample that was left out.
     fn take_notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let notes = self.with(py, |course| course.engine.take_notes());
+        let notes = self.with(py, |course| course.engine.take_notes())?;
         let make = py.import("packstone._reports")?.getattr("finding")?;
         let notes = notes.iter().map(|note| make.call1((values::json(py, &note.to_json())?,)));
         PyTuple::new(py, notes.collect::<PyResult<Vec<_>>>()?)
@@ -320,17 +340,17 @@ impl Loader {
     }
 
     /// Goes to the next epoch where this one is at its end.
-    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+    fn __iter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         slf.get().with(slf.py(), |course| {
             if !course.is_worker() && course.steps_left() == 0 {
                 course.engine.next_epoch();
             }
-        });
-        slf
+        })?;
+        Ok(slf)
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(delivery) = self.with(py, Course::next).or_raise(py)? else { return Ok(None) };
+        let Some(delivery) = self.with(py, Course::next)?.or_raise(py)? else { return Ok(None) };
         let mut made = self.dict(py, delivery)?.into_any();
         for transform in &self.transforms {
             made = transform.bind(py).call1((made,))?;
@@ -339,8 +359,8 @@ impl Loader {
     }
 
     /// Goes past the next batches of the epoch without reading them, at most to its end.
-    fn skip(&self, py: Python<'_>, batches: u64) {
-        self.with(py, |course| course.skip(batches));
+    fn skip(&self, py: Python<'_>, batches: u64) -> PyResult<()> {
+        self.with(py, |course| course.skip(batches))
     }
 
     /// Goes back by so many batches, at most to the start of the epoch; to the start where no number is given.
@@ -348,19 +368,19 @@ impl Loader {
     fn rewind(&self, py: Python<'_>, batches: Option<u64>) -> PyResult<()> {
         self.with(py, |course| {
             (!course.is_worker()).then(|| course.rewind(batches.unwrap_or(u64::MAX)))
-        })
+        })?
         .ok_or_else(of_worker)
     }
 
     /// Goes to the start of an epoch.
     fn set_epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<()> {
-        self.with(py, |course| (!course.is_worker()).then(|| course.engine.set_epoch(epoch)))
+        self.with(py, |course| (!course.is_worker()).then(|| course.engine.set_epoch(epoch)))?
             .ok_or_else(of_worker)
     }
 
     /// Where it stands, as a dict below 1 kB that JSON holds: the same on every rank, valid between any two batches.
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (state, _) = self.with(py, |course| course.state());
+        let (state, _) = self.with(py, |course| course.state())?;
         values::object(py, &state.to_json())
     }
 
@@ -378,12 +398,12 @@ impl Loader {
                 }
             }
         });
-        restored.ok_or_else(of_worker)?.or_raise(py)
+        restored?.ok_or_else(of_worker)?.or_raise(py)
     }
 
     /// Ends what is read ahead. Iterating again goes on from the same place.
-    fn close(&self, py: Python<'_>) {
-        self.with(py, Course::rest);
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, Course::rest)
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -391,8 +411,8 @@ impl Loader {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     /// The functions that each batch goes through.
@@ -407,7 +427,7 @@ impl Loader {
             let message = format!("expected a worker below {workers}, found {number}");
             return Err(PyValueError::new_err(message));
         }
-        let (state, _) = self.with(py, |course| course.state());
+        let (state, _) = self.with(py, |course| course.state())?;
         let source = Arc::clone(&self.source);
         let course = py.detach(|| {
             let options = source.options(workers);
@@ -429,6 +449,7 @@ impl Loader {
         });
         Ok(Self {
             course: Mutex::new(course.or_raise(py)?),
+            process: AtomicU32::new(std::process::id()),
             source: Arc::clone(&self.source),
             shape: Shape::new(py, &self.shape.schema)?,
             transforms: self.transforms.iter().map(|transform| transform.clone_ref(py)).collect(),
@@ -441,13 +462,13 @@ impl Loader {
 
     /// Batches that a worker has made since it began.
     #[getter]
-    fn _done(&self, py: Python<'_>) -> u64 {
+    fn _done(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |course| course.state().1)
     }
 
     /// Loaders pickle as what they were made of, and where they stand.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        if self.with(py, |course| course.is_worker()) {
+        if self.with(py, |course| course.is_worker())? {
             return Err(of_worker());
         }
         let resume = py.import("packstone._native")?.getattr("_resume")?;
