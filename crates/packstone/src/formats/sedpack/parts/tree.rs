@@ -243,7 +243,7 @@ mod tests {
 
     fn list(shards: usize) -> Counted {
         let mut list = ShardsList::new(&RelPath::root());
-        list.shards = vec![Arc::new(ShardEntry::default()); shards];
+        list.shards = std::iter::repeat_with(Arc::<ShardEntry>::default).take(shards).collect();
         Counted { list: Arc::new(list), shards: 0 }
     }
 
