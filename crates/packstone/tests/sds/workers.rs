@@ -94,7 +94,6 @@ fn what_died_counts_for_nothing_and_is_done_again() {
     // One that dies takes nothing back.
     let mut dead = workers.open("a").unwrap();
     dead.write("train", &numbers(100..105)).unwrap();
-    std::mem::forget(dead);
     // Of two that write it now, the first to finish counts.
     let mut late = workers.open("a").unwrap();
     late.write("train", &numbers(200..205)).unwrap();
@@ -104,6 +103,7 @@ fn what_died_counts_for_nothing_and_is_done_again() {
     assert_eq!(workers.open("a").err().unwrap().kind(), Kind::Exists);
     workers.commit(&[]).unwrap();
     assert_eq!(read(&files, "train"), [0, 1, 2]);
+    drop(dead);
 }
 
 #[test]
