@@ -190,6 +190,7 @@ class Loader:
         remainder: Literal["short", "pad", "drop", "repeat"] | None = None,
         drop_last: bool = False,
         on_error: Literal["raise", "skip"] = "raise",
+        ragged: Literal["list", "stack", "pad"] = "list",
         fields: Sequence[str] | None = None,
         threads: int | None = None,
         window: int | None = None,

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import signal_dataset as sds
 
 import packstone
+import sds_real
 import sedpack_real as real
 from conftest import CACHES, GOLDEN, ROOT
 from package import joined, numbered, numbers, row, same
@@ -402,6 +404,41 @@ def test_faults_are_skipped_and_counted(tmp_path: Path) -> None:
     assert next(strict)["number"].tolist() == [12, 13, 14, 15]
 
 
+def test_values_of_any_shape_stack_or_are_filled_up(tmp_path: Path) -> None:
+    """The original writes records whose fields have shapes of their own."""
+    lengths = [3, 3, 3, 3, 1, 0, 5]
+    records = [
+        sds.Record(
+            f"r{n}",
+            {"iq": sds.Field(np.full((2, length), n + 1, np.int16), axes=(sds.Axis("c", 2), sds.Axis("t", length)))},
+        )
+        for n, length in enumerate(lengths)
+    ]
+    sds_real.write(tmp_path / "signals", records)
+    dataset = packstone.open(tmp_path / "signals")
+    collection = dataset[dataset.collections[0]]
+    lists = [batch["iq"] for batch in packstone.Loader(collection, 4)]
+    assert [[array.shape for array in arrays] for arrays in lists] == [
+        [(2, 3)] * 4, [(2, 1), (2, 0), (2, 5)],
+    ]  # fmt: skip
+    loader = packstone.Loader(collection, 4, ragged="stack")
+    first = next(loader)["iq"]
+    assert first.shape == (4, 2, 3) and first.dtype == np.int16 and first[:, 0, 0].tolist() == [1, 2, 3, 4]
+    with pytest.raises(packstone.InvalidError, match=r"\[2, 1\] and \[2, 0\]") as caught:
+        next(loader)
+    assert caught.value.place.field == "iq"
+    # Rows that do not lie in the batch's order are copied together.
+    chosen = [3, 0, 2]
+    mixed = next(packstone.Loader(collection, 3, indices=chosen, ragged="stack"))["iq"]
+    assert mixed[:, 1, 2].tolist() == [4, 1, 3]
+    again = pickle.loads(pickle.dumps(packstone.Loader(collection, 7, ragged="pad")))
+    batch = next(again)
+    assert batch["iq"].shape == batch["iq_mask"].shape == (7, 2, 5) and batch["iq_mask"].dtype == np.bool_
+    for n, length in enumerate(lengths):
+        assert (batch["iq"][n, :, :length] == n + 1).all() and not batch["iq"][n, :, length:].any()
+        assert batch["iq_mask"][n, :, :length].all() and not batch["iq_mask"][n, :, length:].any()
+
+
 def test_keywords_that_do_not_go_together_are_refused(many: packstone.Collection) -> None:
     wrong: list[dict[str, Any]] = [
         {"order": "random"},
@@ -414,6 +451,7 @@ def test_keywords_that_do_not_go_together_are_refused(many: packstone.Collection
         {"remainder": "cut"},
         {"remainder": "pad", "drop_last": True},
         {"on_error": "ignore"},
+        {"ragged": "cut"},
         {"stop": "never", "key": [0] * 37},
         {"extras": ["number"]},
         {"key": [[0] * 37]},

@@ -18,7 +18,7 @@ use crate::iterate::{Batches, Samples};
 use crate::key::{self, Key};
 use crate::metadata::Metadata;
 use crate::operations::Progressed;
-use crate::values::Shape;
+use crate::values::{Ragged, Shape};
 use crate::watch;
 
 /// A sequence of samples: those of a stored collection, or those of it that were selected.
@@ -244,7 +244,7 @@ impl Collection {
             }
             Key::Many(indices) => {
                 let batch = py.detach(|| reader.gather(&indices)).or_raise(py)?;
-                reader.shape.batch(py, &batch, true)
+                reader.shape.batch(py, &batch, true, Ragged::List)
             }
         }
     }

@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 use crate::collection::{Reader, scan};
 use crate::failure::{OrRaise, usage};
 use crate::fork::Owned;
-use crate::values::Shape;
+use crate::values::{Ragged, Shape};
 
 /// Selected samples that are gathered at once.
 const TOGETHER: usize = 64;
@@ -157,7 +157,7 @@ impl Batches {
         match py.detach(|| self.advance()).or_raise(py)? {
             None => Ok(None),
             // Those of a scan may look at files.
-            Some(batch) => self.reader.shape.batch(py, &batch, false).map(Some),
+            Some(batch) => self.reader.shape.batch(py, &batch, false, Ragged::List).map(Some),
         }
     }
 }

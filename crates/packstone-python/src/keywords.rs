@@ -7,7 +7,7 @@ use pyo3::types::PyString;
 
 use crate::key::{self, Key};
 use crate::orders::{Numbers, OrderKind};
-use crate::values::Shape;
+use crate::values::{MASK, Ragged, Shape};
 
 /// The order that is meant: by its name, or by what only one order needs.
 ///
@@ -123,6 +123,31 @@ pub(crate) fn remainder(name: Option<&str>, drop_last: bool) -> PyResult<(Remain
             "expected a remainder of short, pad, drop, repeat, found {:?}",
             name.unwrap_or_default()
         ))),
+    }
+}
+
+/// What becomes of values whose shape varies.
+///
+/// # Errors
+/// `ValueError` for another name, and for a field that is called like the mask of another.
+pub(crate) fn ragged(name: &str, shape: &Shape) -> PyResult<Ragged> {
+    let found = match name {
+        "list" => Ragged::List,
+        "stack" => Ragged::Stack,
+        "pad" => Ragged::Pad,
+        other => {
+            let message = format!("expected ragged to be list, stack or pad, found {other:?}");
+            return Err(PyValueError::new_err(message));
+        }
+    };
+    let fields = &shape.schema.fields;
+    let masks = fields.iter().filter(|field| field.varying).map(|f| format!("{}{MASK}", f.key));
+    let taken = |mask: &String| fields.iter().any(|field| field.key.to_string() == *mask);
+    match masks.into_iter().find(taken).filter(|_| found == Ragged::Pad) {
+        Some(mask) => Err(PyValueError::new_err(format!(
+            "expected no field that is called like the mask {mask:?}, found one"
+        ))),
+        None => Ok(found),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::dataset::schema;
 use crate::failure::OrRaise;
 use crate::keywords::{self, Extras};
 use crate::orders::{Part, Wanted};
-use crate::values::{self, Shape};
+use crate::values::{self, Ragged, Shape};
 
 /// Batches of one rank, epoch after epoch.
 ///
@@ -40,6 +40,7 @@ pub(crate) struct Loader {
     extras: Extras,
     /// Rows that only fill the last batch up are cut off.
     short: bool,
+    ragged: Ragged,
     /// What it was made of, for a pickle.
     arguments: Py<PyTuple>,
     keywords: Py<PyDict>,
@@ -127,7 +128,7 @@ impl Loader {
                 batch = py.detach(|| Batch::slice(&batch, 0..rows)).or_raise(py)?;
             }
         }
-        let dict = self.shape.batch(py, &batch, true)?;
+        let dict = self.shape.batch(py, &batch, true, self.ragged)?;
         if self.extras.mask {
             let bytes = mask.iter().take(rows).map(|real| u8::from(*real)).collect();
             dict.set_item("mask", values::plain(py, "?", rows, bytes)?)?;
@@ -152,7 +153,8 @@ impl Loader {
     #[pyo3(signature = (
         collections, batch_size, *, order=None, shuffle=false, seed=0, weights=None, draws=None, key=None, stop=None,
         shards=16, indices=None, ratios=None, rank=0, world_size=1, replicas=1, remainder=None, drop_last=false,
-        on_error="raise", fields=None, threads=None, window=None, verify=true, extras=Vec::new(), transforms=Vec::new()
+        on_error="raise", ragged="list", fields=None, threads=None, window=None, verify=true, extras=Vec::new(),
+        transforms=Vec::new()
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
@@ -175,6 +177,7 @@ impl Loader {
         remainder: Option<&str>,
         drop_last: bool,
         on_error: &str,
+        ragged: &str,
         fields: Option<Vec<String>>,
         threads: Option<usize>,
         window: Option<u64>,
@@ -191,8 +194,8 @@ impl Loader {
             world_size
         );
         keep!(
-            replicas, remainder, drop_last, on_error, fields, threads, window, verify, extras,
-            transforms
+            replicas, remainder, drop_last, on_error, ragged, fields, threads, window, verify,
+            extras, transforms
         );
         let collections: Vec<Bound<'_, Collection>> = match collections.cast::<Collection>() {
             Ok(one) => vec![one.clone()],
@@ -281,13 +284,25 @@ impl Loader {
             extras.push("mask".to_owned());
         }
         let extras = Extras::new(&extras, &shape)?;
+        let ragged = keywords::ragged(ragged, &shape)?;
         let list = PyList::new(py, collections)?.into_any();
         let arguments =
             PyTuple::new(py, [list, batch_size.into_pyobject(py)?.into_any()])?.unbind();
         let course = Mutex::new(Course::whole(engine));
         let keywords = kept.unbind();
         let process = AtomicU32::new(std::process::id());
-        Ok(Self { course, process, source, shape, transforms, extras, short, arguments, keywords })
+        Ok(Self {
+            course,
+            process,
+            source,
+            shape,
+            transforms,
+            extras,
+            short,
+            ragged,
+            arguments,
+            keywords,
+        })
     }
 
     /// Batches of a whole epoch.
@@ -455,6 +470,7 @@ impl Loader {
             transforms: self.transforms.iter().map(|transform| transform.clone_ref(py)).collect(),
             extras: self.extras,
             short: self.short,
+            ragged: self.ragged,
             arguments: self.arguments.clone_ref(py),
             keywords: self.keywords.clone_ref(py),
         })

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use packstone::Kind;
 use packstone::json::{Object, Style, Value, write};
+use packstone::loader::Padded;
 use packstone::model::{Batch, Column, DType, Field, Schema};
+use packstone::{Kind, Place};
 use packstone_io::Buf;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -18,6 +19,35 @@ use crate::failure::{OrRaise, usage};
 
 static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// What becomes of values whose shape varies, in a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ragged {
+    /// A list of arrays.
+    #[default]
+    List,
+    /// One array; their shapes must be the same.
+    Stack,
+    /// One array as large as the largest of them, and a mask that says where a value is.
+    Pad,
+}
+
+/// Bytes that an array takes at most that is filled up.
+const MOST_PADDED: u64 = 4 << 30;
+/// What the name of a mask ends with.
+pub(crate) const MASK: &str = "_mask";
+
+/// What a field becomes in a dict.
+struct Entry<'py> {
+    value: Bound<'py, PyAny>,
+    mask: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> From<Bound<'py, PyAny>> for Entry<'py> {
+    fn from(value: Bound<'py, PyAny>) -> Self {
+        Self { value, mask: None }
+    }
+}
 
 /// How the fields of a schema become the entries of a dict; made once for each schema.
 pub(crate) struct Shape {
@@ -62,7 +92,9 @@ impl Shape {
         row: usize,
         own: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        self.dict(py, batch, |field, slot, column| value(py, field, slot, column, row, own))
+        self.dict(py, batch, |field, slot, column| {
+            Ok(value(py, field, slot, column, row, own)?.into())
+        })
     }
 
     /// All rows as a dict of arrays with a leading dimension, and of lists where rows do not make one array.
@@ -71,17 +103,25 @@ impl Shape {
         py: Python<'py>,
         batch: &Batch,
         own: bool,
+        ragged: Ragged,
     ) -> PyResult<Bound<'py, PyDict>> {
         self.dict(py, batch, |field, slot, column| {
+            if let (Some(dtype), true) = (&slot.dtype, field.varying) {
+                match ragged {
+                    Ragged::List => {}
+                    Ragged::Stack => return stacked(py, field, slot, dtype, column, own),
+                    Ragged::Pad => return padded(py, field, slot, dtype, column),
+                }
+            }
             let dense = column.as_dense().filter(|_| !field.varies());
             if let (Some(dtype), Some(bytes)) = (&slot.dtype, dense) {
                 let shape =
                     std::iter::once(column.rows() as u64).chain(field.shape.iter().copied());
                 let buffer = Buffer::aligned(bytes.clone(), slot.size, own).or_raise(py)?;
-                return array(py, dtype, shape, buffer);
+                return Ok(array(py, dtype, shape, buffer)?.into());
             }
             let rows = (0..column.rows()).map(|row| value(py, field, slot, column, row, own));
-            Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
+            Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any().into())
         })
     }
 
@@ -118,12 +158,12 @@ impl Shape {
         &self,
         py: Python<'py>,
         batch: &Batch,
-        make: impl Fn(&Field, &Slot, &Column) -> PyResult<Bound<'py, PyAny>>,
+        make: impl Fn(&Field, &Slot, &Column) -> PyResult<Entry<'py>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         let fields = self.schema.fields.iter().zip(batch.columns());
         for (slot, (field, column)) in self.slots.iter().zip(fields) {
-            let made = make(field, slot, column)?;
+            let Entry { value, mask } = make(field, slot, column)?;
             let Some((last, way)) = slot.path.split_last() else { continue };
             let mut into = dict.clone();
             for name in way {
@@ -136,10 +176,50 @@ impl Shape {
                     }
                 };
             }
-            into.set_item(last, made)?;
+            into.set_item(last, value)?;
+            if let Some(mask) = mask {
+                into.set_item(format!("{}{MASK}", last.bind(py)), mask)?;
+            }
         }
         Ok(dict)
     }
+}
+
+/// Rows of one shape as one array.
+fn stacked<'py>(
+    py: Python<'py>,
+    field: &Field,
+    slot: &Slot,
+    dtype: &Py<PyAny>,
+    column: &Column,
+    own: bool,
+) -> PyResult<Entry<'py>> {
+    let named =
+        |error: packstone::Error| error.with_place(Place::default().field(field.key.to_string()));
+    let (shape, rows) = py.detach(|| column.stacked()).map_err(named).or_raise(py)?;
+    // Without any row there is no shape either.
+    let none = || vec![0; field.shape.len()];
+    let shape = if column.rows() == 0 { none() } else { shape };
+    let bytes = rows.as_dense().cloned().unwrap_or_default();
+    let all = std::iter::once(column.rows() as u64).chain(shape);
+    Ok(array(py, dtype, all, Buffer::aligned(bytes, slot.size, own).or_raise(py)?)?.into())
+}
+
+/// Rows of any shape as one array that is filled up, and where values are in it.
+fn padded<'py>(
+    py: Python<'py>,
+    field: &Field,
+    slot: &Slot,
+    dtype: &Py<PyAny>,
+    column: &Column,
+) -> PyResult<Entry<'py>> {
+    let Padded { shape, values, mask } =
+        py.detach(|| Padded::new(field, column, MOST_PADDED)).or_raise(py)?;
+    let buffer = Buffer::aligned(values, slot.size, true).or_raise(py)?;
+    let value = array(py, dtype, shape.iter().copied(), buffer)?;
+    let flags = PyString::new(py, "?").into_any().unbind();
+    let mask = array(py, &flags, shape.into_iter(), Buffer::aligned(mask, 1, true).or_raise(py)?)?;
+    Ok(Entry { value, mask: Some(mask) })
 }
 
 fn value<'py>(

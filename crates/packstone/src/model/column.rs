@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use packstone_io::{AlignedBuf, Buf};
 
+use super::batch::mismatch;
 use crate::error::Result;
 
 /// The values of one field, row by row. Cloning shares the bytes.
@@ -217,6 +218,37 @@ impl Column {
         selected?.shaped_like(self, rows.iter().copied())
     }
 
+    /// The rows as one array: the shape that all of them have, and their bytes one after another, copied only where they
+    /// lie apart. Without rows that have shapes of their own, the shape is empty.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where shapes differ; `io/out_of_memory`.
+    pub fn stacked(&self) -> Result<(Vec<u64>, Self)> {
+        let shape = self.shape(0).unwrap_or_default();
+        if let Some(other) =
+            (1..self.rows).find(|row| self.shape(*row).unwrap_or_default() != shape)
+        {
+            let found = self.shape(other).unwrap_or_default();
+            return Err(mismatch(format!(
+                "expected rows of one shape, found {shape:?} and {found:?}"
+            )));
+        }
+        let width = self.bytes(0).map_or(0, <[u8]>::len);
+        let data = match &self.layout {
+            Layout::Dense { .. } | Layout::Ragged { .. } => self.data.clone(),
+            _ => {
+                let mut data = AlignedBuf::with_capacity(self.total(0..self.rows))?;
+                for row in 0..self.rows {
+                    self.append_to(row, &mut data)?;
+                }
+                data.into()
+            }
+        };
+        let stacked = Self::dense(data, width, self.rows);
+        let stacked = stacked.ok_or_else(|| mismatch("expected rows of one length".to_owned()))?;
+        Ok((shape.to_vec(), stacked))
+    }
+
     /// Bytes of `rows` in sum.
     pub(crate) fn total(&self, rows: Range<usize>) -> usize {
         match &self.layout {
@@ -266,6 +298,23 @@ mod tests {
 
     fn all(column: &Column) -> Vec<Vec<u8>> {
         (0..column.rows()).map(|r| column.bytes(r).unwrap().to_vec()).collect()
+    }
+
+    #[test]
+    fn rows_of_one_shape_stack() {
+        let data = Buf::from(b"abcdef".to_vec());
+        let ragged = Column::ragged(data.clone(), vec![2, 4, 6]).unwrap();
+        let apart = Column::scattered_ragged(data, vec![4..6, 0..2, 2..4]).unwrap();
+        for (column, want) in [(ragged, b"abcdef"), (apart, b"efabcd")] {
+            let (shape, rows) =
+                column.clone().with_shapes(2, vec![1, 2, 1, 2, 1, 2]).unwrap().stacked().unwrap();
+            assert_eq!((&shape[..], &rows.as_dense().unwrap()[..]), (&[1, 2][..], &want[..]));
+            assert_eq!((rows.rows(), rows.width()), (3, Some(2)));
+            let mixed = column.with_shapes(2, vec![1, 2, 2, 1, 1, 2]).unwrap();
+            assert!(mixed.stacked().unwrap_err().to_string().contains("[1, 2] and [2, 1]"));
+        }
+        let none = Column::ragged(Buf::default(), vec![]).unwrap().with_shapes(1, vec![]).unwrap();
+        assert_eq!(none.stacked().unwrap().1.rows(), 0);
     }
 
     #[test]
