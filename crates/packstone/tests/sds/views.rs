@@ -161,10 +161,10 @@ fn neighbours_of_one_object_are_read_at_once_within_bounds() {
         let records = view.collection("records").unwrap();
         assert_eq!(records.shards(from).map(|shard| shard.unwrap().rows).sum::<u64>(), 14 - from);
     }
-    // At most 1024 records and some 32 MiB.
+    // At most 1024 records and some 4 MiB.
     let many: Vec<u64> = (0..2100).map(|n| n % 50).collect();
     assert_eq!(parts(&wide(50, 1, 50, &many, 10_000).1), [1024, 1024, 52]);
-    let (_, large) = wide(3, 9 << 20, 3, &[0, 1, 2, 0, 1, 2, 2], 100);
+    let (_, large) = wide(3, 9 << 17, 3, &[0, 1, 2, 0, 1, 2, 2], 100);
     assert_eq!(parts(&large), [3, 3, 1]);
 }
 
