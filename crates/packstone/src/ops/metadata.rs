@@ -13,13 +13,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use packstone_container::arrow_table::{Cell, Column, ColumnKind, Table};
-use packstone_container::json::{FloatStyle, Number, Object, Style, Value, write};
+use packstone_container::json::{Object, Style, Value, write};
 use packstone_io::Kind;
 
 use super::find::Find;
 use crate::error::{Error, Place, Result};
 use crate::exec::{Progress, keep_going};
 use crate::format::Collection;
+use crate::model::sample_table;
 
 /// More rows are not listed by any honest dataset.
 const MOST_ROWS: u64 = 1 << 30;
@@ -222,7 +223,9 @@ impl Member {
             }
             (UInt64, Int64) if value.as_u64().is_some() => Some(UInt64),
             (Float64, Int64 | UInt64) if exact(value) => Some(Float64),
-            (Int64 | UInt64, Float64) if self.values().all(|cell| exact(&spelled(cell))) => {
+            (Int64 | UInt64, Float64)
+                if self.values().all(|cell| exact(&sample_table::value(cell))) =>
+            {
                 Some(Float64)
             }
             _ => None,
@@ -247,13 +250,13 @@ impl Member {
             let cell = match (cell, kind) {
                 (Cell::Null, _) => Cell::Null,
                 (cell, ColumnKind::Float64) => {
-                    spelled(cell).as_f64().map_or(Cell::Null, Cell::Float64)
+                    sample_table::value(cell).as_f64().map_or(Cell::Null, Cell::Float64)
                 }
                 (cell, ColumnKind::UInt64) => {
-                    spelled(cell).as_u64().map_or(Cell::Null, Cell::UInt64)
+                    sample_table::value(cell).as_u64().map_or(Cell::Null, Cell::UInt64)
                 }
                 (cell, _) => {
-                    text = write(&spelled(cell), &Style::PYTHON);
+                    text = write(&sample_table::value(cell), &Style::PYTHON);
                     Cell::Utf8(&text)
                 }
             };
@@ -285,18 +288,6 @@ fn exact(value: &Value) -> bool {
     value.is_null() || value.as_f64().is_some()
 }
 
-/// A cell as JSON.
-fn spelled(cell: Cell<'_>) -> Value {
-    match cell {
-        Cell::Null => Value::Null,
-        Cell::Bool(value) => Value::Bool(value),
-        Cell::Int64(value) => Value::from(value),
-        Cell::UInt64(value) => Value::from(value),
-        Cell::Float64(value) => Value::Number(Number::from_double_in(value, FloatStyle::Pydantic)),
-        Cell::Utf8(text) => Value::from(text),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use packstone_container::json::{ReadOptions, read};
@@ -321,8 +312,8 @@ mod tests {
         let found = table(rows);
         let column = found.table.column("x").unwrap();
         let at = found.table.columns().position(|(name, _)| name == "x").unwrap();
-        let cells =
-            (0..rows.len()).map(|row| write(&spelled(column.get(row).unwrap()), &Style::PYTHON));
+        let cells = (0..rows.len())
+            .map(|row| write(&sample_table::value(column.get(row).unwrap()), &Style::PYTHON));
         (column.kind(), found.json[at], cells.collect())
     }
 
