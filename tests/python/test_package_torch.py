@@ -35,6 +35,8 @@ def strict() -> Iterator[None]:
         # Those of torchdata about torch, and of torch about machines with few processors.
         warnings.filterwarnings("ignore", "'set_vital' is deprecated")
         warnings.filterwarnings("ignore", "This DataLoader will create")
+        # JAX, once another test has imported it, warns of every fork.
+        warnings.filterwarnings("ignore", r"os\.fork\(\) was called")
         yield
 
 
