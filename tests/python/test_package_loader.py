@@ -424,9 +424,15 @@ def test_values_of_any_shape_stack_or_are_filled_up(tmp_path: Path) -> None:
     loader = packstone.Loader(collection, 4, ragged="stack")
     first = next(loader)["iq"]
     assert first.shape == (4, 2, 3) and first.dtype == np.int16 and first[:, 0, 0].tolist() == [1, 2, 3, 4]
-    with pytest.raises(packstone.InvalidError, match=r"\[2, 1\] and \[2, 0\]") as caught:
-        next(loader)
-    assert caught.value.place.field == "iq"
+    for _ in range(2):
+        # It stands before the batch that it cannot make.
+        with pytest.raises(packstone.InvalidError, match=r"\[2, 1\] and \[2, 0\]") as caught:
+            next(loader)
+        assert caught.value.place.field == "iq" and loader.state_dict()["position"] == 4
+    # Rows that only fill a batch up have the shape of the others.
+    filled = next(packstone.Loader(collection, 3, indices=[0], remainder="pad", ragged="stack"))
+    assert filled["iq"].shape == (3, 2, 3) and filled["mask"].tolist() == [True, False, False]
+    assert (filled["iq"][0] == 1).all() and not filled["iq"][1:].any()
     # Rows that do not lie in the batch's order are copied together.
     chosen = [3, 0, 2]
     mixed = next(packstone.Loader(collection, 3, indices=chosen, ragged="stack"))["iq"]
@@ -452,6 +458,9 @@ def test_keywords_that_do_not_go_together_are_refused(many: packstone.Collection
         {"remainder": "pad", "drop_last": True},
         {"on_error": "ignore"},
         {"ragged": "cut"},
+        {"draws": 5},
+        {"draws": 5, "shuffle": True},
+        {"draws": 5, "indices": [0]},
         {"stop": "never", "key": [0] * 37},
         {"extras": ["number"]},
         {"key": [[0] * 37]},

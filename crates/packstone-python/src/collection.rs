@@ -244,7 +244,7 @@ impl Collection {
             }
             Key::Many(indices) => {
                 let batch = py.detach(|| reader.gather(&indices)).or_raise(py)?;
-                reader.shape.batch(py, &batch, true, Ragged::List)
+                reader.shape.batch(py, &batch, true, Ragged::List, batch.rows())
             }
         }
     }

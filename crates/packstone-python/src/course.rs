@@ -100,6 +100,14 @@ impl Course {
         self.engine.seek(self.engine.epoch(), position);
     }
 
+    /// Stands again where it stood before its last step.
+    pub(crate) fn undo(&mut self, epoch: u64, position: u64) {
+        self.engine.seek(epoch, position);
+        if let Some(worker) = &mut self.worker {
+            worker.done = worker.done.saturating_sub(1);
+        }
+    }
+
     /// Where it stands; of a worker, where all of them began, and how many steps it has made since.
     pub(crate) fn state(&self) -> (State, u64) {
         match &self.worker {

@@ -157,7 +157,10 @@ impl Batches {
         match py.detach(|| self.advance()).or_raise(py)? {
             None => Ok(None),
             // Those of a scan may look at files.
-            Some(batch) => self.reader.shape.batch(py, &batch, false, Ragged::List).map(Some),
+            Some(batch) => {
+                let shape = &self.reader.shape;
+                shape.batch(py, &batch, false, Ragged::List, batch.rows()).map(Some)
+            }
         }
     }
 }

@@ -59,6 +59,17 @@ pub(crate) fn kind(
     Ok(kind)
 }
 
+/// Refuses a number of draws where nothing is drawn.
+pub(crate) fn drawn(kind: OrderKind, draws: bool) -> PyResult<()> {
+    let drawn = matches!(kind, OrderKind::Weighted | OrderKind::Distinct | OrderKind::Native);
+    match draws && !drawn {
+        true => Err(PyValueError::new_err(
+            "expected draws for an order that draws samples (weighted, distinct, native), found another",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// A name in the metadata, or a number a sample.
 pub(crate) fn weights(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Numbers<f64>>> {
     let Some(value) = value else { return Ok(None) };

@@ -121,14 +121,15 @@ impl Loader {
     /// A batch as a dict.
     fn dict<'py>(&self, py: Python<'py>, delivery: Delivery) -> PyResult<Bound<'py, PyDict>> {
         let Delivery { mut batch, positions, indices, mask, .. } = delivery;
+        let real = positions.iter().take_while(|position| position.is_some()).count();
         let mut rows = batch.rows();
         if self.short {
-            rows = positions.iter().take_while(|position| position.is_some()).count();
+            rows = real;
             if rows < batch.rows() {
                 batch = py.detach(|| Batch::slice(&batch, 0..rows)).or_raise(py)?;
             }
         }
-        let dict = self.shape.batch(py, &batch, true, self.ragged)?;
+        let dict = self.shape.batch(py, &batch, true, self.ragged, real)?;
         if self.extras.mask {
             let bytes = mask.iter().take(rows).map(|real| u8::from(*real)).collect();
             dict.set_item("mask", values::plain(py, "?", rows, bytes)?)?;
@@ -205,6 +206,7 @@ impl Loader {
         };
         let kind =
             keywords::kind(order, shuffle, weights.is_some(), key.is_some(), indices.is_some())?;
+        keywords::drawn(kind, draws.is_some())?;
         let (remainder, short) = keywords::remainder(remainder, drop_last)?;
         let readers =
             collections.iter().map(|one| one.get().reader(py)).collect::<PyResult<Vec<_>>>()?;
@@ -365,8 +367,17 @@ impl Loader {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(delivery) = self.with(py, Course::next)?.or_raise(py)? else { return Ok(None) };
-        let mut made = self.dict(py, delivery)?.into_any();
+        let ((epoch, position), delivery) = self.with(py, |course| {
+            ((course.engine.epoch(), course.engine.next_position()), course.next())
+        })?;
+        let Some(delivery) = delivery.or_raise(py)? else { return Ok(None) };
+        let mut made = match self.dict(py, delivery) {
+            Ok(made) => made.into_any(),
+            Err(error) => {
+                self.with(py, |course| course.undo(epoch, position))?;
+                return Err(error);
+            }
+        };
         for transform in &self.transforms {
             made = transform.bind(py).call1((made,))?;
         }

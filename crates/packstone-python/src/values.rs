@@ -98,18 +98,20 @@ impl Shape {
     }
 
     /// All rows as a dict of arrays with a leading dimension, and of lists where rows do not make one array.
+    /// Rows from `real` on only fill the batch up.
     pub(crate) fn batch<'py>(
         &self,
         py: Python<'py>,
         batch: &Batch,
         own: bool,
         ragged: Ragged,
+        real: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         self.dict(py, batch, |field, slot, column| {
             if let (Some(dtype), true) = (&slot.dtype, field.varying) {
                 match ragged {
                     Ragged::List => {}
-                    Ragged::Stack => return stacked(py, field, slot, dtype, column, own),
+                    Ragged::Stack => return stacked(py, field, slot, dtype, column, (own, real)),
                     Ragged::Pad => return padded(py, field, slot, dtype, column),
                 }
             }
@@ -192,11 +194,11 @@ fn stacked<'py>(
     slot: &Slot,
     dtype: &Py<PyAny>,
     column: &Column,
-    own: bool,
+    (own, real): (bool, usize),
 ) -> PyResult<Entry<'py>> {
     let named =
         |error: packstone::Error| error.with_place(Place::default().field(field.key.to_string()));
-    let (shape, rows) = py.detach(|| column.stacked()).map_err(named).or_raise(py)?;
+    let (shape, rows) = py.detach(|| column.stacked(real)).map_err(named).or_raise(py)?;
     // Without any row there is no shape either.
     let none = || vec![0; field.shape.len()];
     let shape = if column.rows() == 0 { none() } else { shape };

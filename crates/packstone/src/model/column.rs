@@ -218,28 +218,35 @@ impl Column {
         selected?.shaped_like(self, rows.iter().copied())
     }
 
-    /// The rows as one array: the shape that all of them have, and their bytes one after another, copied only where they
-    /// lie apart. Without rows that have shapes of their own, the shape is empty.
+    /// The rows as one array: the shape that the first `real` of them have, and their bytes one after another, copied only
+    /// where they lie apart. The others, which only fill a batch up, become zeros of that shape. Without rows that have
+    /// shapes of their own, the shape is empty.
     ///
     /// # Errors
     /// `model/column_mismatch` where shapes differ; `io/out_of_memory`.
-    pub fn stacked(&self) -> Result<(Vec<u64>, Self)> {
-        let shape = self.shape(0).unwrap_or_default();
-        if let Some(other) =
-            (1..self.rows).find(|row| self.shape(*row).unwrap_or_default() != shape)
-        {
-            let found = self.shape(other).unwrap_or_default();
+    pub fn stacked(&self, real: usize) -> Result<(Vec<u64>, Self)> {
+        let real = real.min(self.rows);
+        let shape_of = |row| self.shape(row).unwrap_or_default();
+        let shape = shape_of(0);
+        if let Some(other) = (1..real).find(|row| shape_of(*row) != shape) {
+            let found = shape_of(other);
             return Err(mismatch(format!(
                 "expected rows of one shape, found {shape:?} and {found:?}"
             )));
         }
         let width = self.bytes(0).map_or(0, <[u8]>::len);
+        let whole = real == self.rows;
         let data = match &self.layout {
-            Layout::Dense { .. } | Layout::Ragged { .. } => self.data.clone(),
+            Layout::Dense { .. } | Layout::Ragged { .. } if whole => self.data.clone(),
             _ => {
-                let mut data = AlignedBuf::with_capacity(self.total(0..self.rows))?;
-                for row in 0..self.rows {
+                let all = width.saturating_mul(self.rows);
+                let mut data = AlignedBuf::with_capacity(all)?;
+                for row in 0..real {
                     self.append_to(row, &mut data)?;
+                }
+                // Memory that is new is zero.
+                if !whole {
+                    data.set_len(all)?;
                 }
                 data.into()
             }
@@ -307,14 +314,18 @@ mod tests {
         let apart = Column::scattered_ragged(data, vec![4..6, 0..2, 2..4]).unwrap();
         for (column, want) in [(ragged, b"abcdef"), (apart, b"efabcd")] {
             let (shape, rows) =
-                column.clone().with_shapes(2, vec![1, 2, 1, 2, 1, 2]).unwrap().stacked().unwrap();
+                column.clone().with_shapes(2, vec![1, 2, 1, 2, 1, 2]).unwrap().stacked(3).unwrap();
             assert_eq!((&shape[..], &rows.as_dense().unwrap()[..]), (&[1, 2][..], &want[..]));
             assert_eq!((rows.rows(), rows.width()), (3, Some(2)));
             let mixed = column.with_shapes(2, vec![1, 2, 2, 1, 1, 2]).unwrap();
-            assert!(mixed.stacked().unwrap_err().to_string().contains("[1, 2] and [2, 1]"));
+            assert!(mixed.stacked(3).unwrap_err().to_string().contains("[1, 2] and [2, 1]"));
+            // What only fills a batch up has no shape to speak of.
+            let (shape, rows) = mixed.stacked(1).unwrap();
+            assert_eq!((&shape[..], rows.rows()), (&[1, 2][..], 3));
+            assert_eq!(rows.as_dense().unwrap()[2..], [0; 4]);
         }
         let none = Column::ragged(Buf::default(), vec![]).unwrap().with_shapes(1, vec![]).unwrap();
-        assert_eq!(none.stacked().unwrap().1.rows(), 0);
+        assert_eq!(none.stacked(0).unwrap().1.rows(), 0);
     }
 
     #[test]
