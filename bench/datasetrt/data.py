@@ -80,7 +80,11 @@ def write(base: Path, source: Source, stored: str, threads: int, prefetch: int) 
         raise RuntimeError(result.message)
 
 
-_STREAMS = ("write", "ordered-1", "ordered-2", "ordered-views", "shuffled-1", "shuffled-2")
+_READ = tuple(
+    f"{order}{how}-{threads}"
+    for order in ("ordered", "shuffled") for how in ("", "-batches") for threads in (1, 2)
+)  # fmt: skip
+_STREAMS = ("write", *_READ)
 
 FORMAT = Format(
     name="datasetrt",

@@ -156,10 +156,8 @@ def _modes(*threads: int) -> tuple[str, ...]:
 
 FIGURES = {
     "write": Figure(write, _modes(1, 2)),
-    "ordered-1": Figure(ordered, _modes(1)),
-    "ordered-2": Figure(ordered, _modes(2)),
-    "shuffled-1": Figure(shuffled, _modes(1)),
-    "shuffled-2": Figure(shuffled, _modes(2)),
+    **{f"ordered{how}-{n}": Figure(ordered, _modes(n)) for how in ("", "-batches") for n in (1, 2)},
+    **{f"shuffled{how}-{n}": Figure(shuffled, _modes(n)) for how in ("", "-batches") for n in (1, 2)},
     **{f"load-sequential-{n}": Figure(ordered, _modes(n)) for n in (1, 2)},
     **{f"load-shuffled-{n}": Figure(shuffled, _modes(n)) for n in (1, 2)},
     "load-start": Figure(start),

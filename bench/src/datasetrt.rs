@@ -3,22 +3,21 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use packstone::exec::Pipeline;
 use packstone::expr::Expr;
-use packstone::format::{Collection, ReadContext};
+use packstone::format::Collection;
 use packstone::formats::datasetrt::document::Algo;
 use packstone::formats::datasetrt::options::{OpenOptions, WriterOptions};
-use packstone::formats::datasetrt::parts::draws::Population;
 use packstone::formats::datasetrt::parts::joint::Joint;
+use packstone::formats::datasetrt::parts::runtime::{Pass, ReaderConfig, Runtime};
 use packstone::formats::datasetrt::parts::sampler::{Order, Sampler};
 use packstone::formats::datasetrt::parts::table::{ActiveTable, Caches};
 use packstone::formats::datasetrt::reader::DatasetRtDataset;
 use packstone::formats::datasetrt::writer::CacheWriter;
 use packstone::model::Batch;
-use packstone::ops::{Scan, gather};
+use packstone::ops::Scan;
 use packstone::{Error, Limits, LocalRoot, Result, RootMut, site};
 use packstone_container::codec::{Lz4BlockEncoder, decode_lz4_block};
-use packstone_io::{AlignedBuf, Buf, BufferPool, Kind};
+use packstone_io::{AlignedBuf, Buf, Kind};
 
 use crate::measure::{Done, Request};
 
@@ -36,11 +35,14 @@ pub(crate) fn measure(request: &Request) -> Result<()> {
         base(request, samples()?);
     }
     request.figure("write", MODES, |threads| write(request, samples()?, threads))?;
-    request.figure("ordered-1", &[1], |threads| ordered(request, threads))?;
-    request.figure("ordered-2", &[2], |threads| ordered(request, threads))?;
-    request.figure("ordered-views", &[0], |_| ordered_views(request))?;
-    request.figure("shuffled-1", &[1], |threads| shuffled(request, threads))?;
-    request.figure("shuffled-2", &[2], |threads| shuffled(request, threads))?;
+    for threads in [1, 2] {
+        for (order, shuffle) in [("ordered", false), ("shuffled", true)] {
+            let figure = format!("{order}-{threads}");
+            request.figure(&figure, &[threads], |threads| samples_of(request, threads, shuffle))?;
+            let figure = format!("{order}-batches-{threads}");
+            request.figure(&figure, &[threads], |threads| batches_of(request, threads, shuffle))?;
+        }
+    }
     request.figure("open", &[0], |_| {
         let start = Instant::now();
         let data = data(request)?;
@@ -128,63 +130,39 @@ fn write(request: &Request, batches: &[Batch], threads: usize) -> Result<Done> {
     Ok(done.since(start))
 }
 
-/// All samples in order, copied out in batches.
-fn ordered(request: &Request, threads: usize) -> Result<Done> {
-    let data = data(request)?;
+/// All samples, or as many drawn at random, one after another, as the original hands them out.
+fn samples_of(request: &Request, threads: usize, shuffle: bool) -> Result<Done> {
+    let pass = pass(request, threads, shuffle)?;
     let mut done = Done::default();
     let start = Instant::now();
-    for batch in Scan::new(data).threads(threads).batches(BATCH)? {
-        add(&mut done, &batch?);
+    for sample in pass.samples() {
+        let sample = sample?;
+        assert!(!sample.view().metadata()?.is_empty(), "a sample without metadata");
+        done.samples += 1;
+        done.bytes += sample.view().value(0).map_or(0, |payload| payload.bytes.len() as u64);
     }
     Ok(done.since(start))
 }
 
-/// All samples in order, where they lie.
-fn ordered_views(request: &Request) -> Result<Done> {
-    let data = data(request)?;
+/// The same, copied out in batches with their metadata.
+fn batches_of(request: &Request, threads: usize, shuffle: bool) -> Result<Done> {
+    let pass = pass(request, threads, shuffle)?;
     let mut done = Done::default();
     let start = Instant::now();
-    for shard in Scan::new(data).threads(0).shards() {
-        add(&mut done, &shard?.batch);
+    for drawn in pass.metadata(true).batches(BATCH)? {
+        let batch = drawn?.into_batch().ok_or_else(|| failed("batches"))?;
+        let metadata = (0..batch.rows()).filter(|row| batch.metadata(*row).is_some()).count();
+        assert_eq!(metadata, batch.rows(), "samples without metadata");
+        done.samples += batch.rows() as u64;
+        done.bytes += batch.value_bytes();
     }
     Ok(done.since(start))
 }
 
-/// As many samples as there are, drawn at random, copied out in batches.
-fn shuffled(request: &Request, threads: usize) -> Result<Done> {
-    let data = data(request)?;
-    let mut sampler = Sampler::new(Population::Equal(data.len()), Order::Shuffled(SEED))?;
-    let mut done = Done::default();
-    let start = Instant::now();
-    let mut window = sampler.reserve();
-    let pool = BufferPool::new(threads * 2 + 4);
-    let mut pipeline = Pipeline::new(threads, threads + 2, || {
-        let (data, pool) = (Arc::clone(&data), pool.clone());
-        move |rows: Vec<u64>| {
-            let mut context = ReadContext::new(pool.clone(), Limits::default(), false);
-            gather(data.as_ref(), &rows, None, &mut context)
-        }
-    });
-    loop {
-        while pipeline.has_room() {
-            let rows: Vec<u64> = window.by_ref().take(BATCH).collect();
-            if rows.is_empty() {
-                break;
-            }
-            pipeline.submit(rows);
-        }
-        match pipeline.next_result() {
-            Some(batch) => add(&mut done, &batch??),
-            None => return Ok(done.since(start)),
-        }
-    }
-}
-
-fn add(done: &mut Done, batch: &Batch) {
-    let metadata = (0..batch.rows()).filter(|row| batch.metadata(*row).is_some()).count();
-    assert_eq!(metadata, batch.rows(), "samples without metadata");
-    done.samples += batch.rows() as u64;
-    done.bytes += batch.value_bytes();
+/// An epoch of a cache that is opened anew, as the original's runs do it.
+fn pass(request: &Request, threads: usize, shuffle: bool) -> Result<Pass> {
+    let config = ReaderConfig::new(SEED).with_shuffle(shuffle);
+    Ok(Runtime::new(threads).open(vec![site::root(&request.path)?], &config)?.pass())
 }
 
 /// The metadata of all samples as a table.

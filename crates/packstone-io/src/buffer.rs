@@ -25,6 +25,7 @@ pub struct Buf {
     bytes: Bytes,
     /// The file that they are mapped from, where it can be read.
     file: Option<Arc<Backing>>,
+    own: bool,
 }
 
 impl Buf {
@@ -36,6 +37,16 @@ impl Buf {
     /// Copies `bytes` into a new buffer.
     pub fn copy_from(bytes: &[u8]) -> Self {
         Bytes::copy_from_slice(bytes).into()
+    }
+
+    /// The same bytes, which are memory of their own.
+    pub(crate) fn owned(self) -> Self {
+        Self { own: true, ..self }
+    }
+
+    /// True where the bytes are memory of their own: no map, and no part of something larger.
+    pub fn is_own(&self) -> bool {
+        self.own
     }
 
     /// The same bytes, which are the map of a file.
@@ -72,7 +83,11 @@ impl Buf {
             Bound::Unbounded => self.bytes.len(),
         };
         let inside = start <= end && end <= self.bytes.len();
-        inside.then(|| Self { bytes: self.bytes.slice(start..end), file: self.file.clone() })
+        inside.then(|| Self {
+            bytes: self.bytes.slice(start..end),
+            file: self.file.clone(),
+            own: self.own && end - start == self.bytes.len(),
+        })
     }
 }
 
@@ -99,19 +114,19 @@ impl Eq for Buf {}
 
 impl From<Bytes> for Buf {
     fn from(bytes: Bytes) -> Self {
-        Self { bytes, file: None }
+        Self { bytes, file: None, own: false }
     }
 }
 
 impl From<Vec<u8>> for Buf {
     fn from(bytes: Vec<u8>) -> Self {
-        Bytes::from(bytes).into()
+        Self::from(Bytes::from(bytes)).owned()
     }
 }
 
 impl From<AlignedBuf> for Buf {
     fn from(bytes: AlignedBuf) -> Self {
-        Self::from_owner(bytes)
+        Self::from_owner(bytes).owned()
     }
 }
 

@@ -137,7 +137,7 @@ pub struct PooledBuf {
 impl PooledBuf {
     /// Makes the bytes immutable and shareable; they return to the pool with the last clone.
     pub fn freeze(self) -> Buf {
-        Buf::from_owner(self)
+        Buf::from_owner(self).owned()
     }
 }
 

@@ -86,10 +86,12 @@ impl Sources {
         }
     }
 
-    /// True where every collection has rows at hand, see [`Collection::read_at`].
+    /// True where every collection has rows at hand, see [`Collection::read_at`]. Shards of rows that are read apart are
+    /// visited all the same: each is compared with its checksum first.
     pub(super) fn at_hand(&self) -> bool {
         let mut context = crate::format::ReadContext::default();
         self.all.len() == 1
+            && self.access() != Access::Apart
             && self.all.iter().all(|source| {
                 let none = source.collection.read_at(&[], source.fields.as_deref(), &mut context);
                 none.is_ok_and(|batch| batch.is_some())

@@ -255,7 +255,8 @@ impl<'a> Visit<'a> {
         let first = indices.first().copied().unwrap_or_default();
         let run = first..first.saturating_add(indices.len() as u64);
         let neighbours = indices.iter().copied().eq(run.clone());
-        if let Some(shard) = neighbours.then(|| collection.window(run)).flatten() {
+        let window = neighbours.then(|| collection.window(run)).flatten();
+        if let Some(shard) = window.filter(|shard| shard.rows == indices.len() as u64) {
             return collection.read(&shard, fields, context);
         }
         let batch = collection.read_at(indices, fields, context)?;

@@ -120,6 +120,12 @@ impl Batch {
         (0..self.rows).map(|row| Sample { batch: self, row })
     }
 
+    /// True where nothing is gained by copying the batch: its rows lie one after another in memory of their own.
+    pub(crate) fn is_own(&self) -> bool {
+        let mut fields = self.schema.fields.iter().zip(&self.columns);
+        fields.all(|(field, c)| c.is_own() && (c.as_dense().is_some() || field.varies()))
+    }
+
     /// The rows of `rows` as a batch of their own, without a copy of their values.
     ///
     /// # Errors

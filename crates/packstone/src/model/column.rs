@@ -159,6 +159,11 @@ impl Column {
         matches!(self.layout, Layout::Dense { .. }).then_some(&self.data)
     }
 
+    /// True where rows lie one after another in memory of their own, as in a batch that was copied together.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.layout, Layout::Dense { .. } | Layout::Ragged { .. }) && self.data.is_own()
+    }
+
     /// Bytes of each row, where the layout gives all the same.
     pub fn width(&self) -> Option<usize> {
         match &self.layout {

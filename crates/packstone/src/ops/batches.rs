@@ -47,6 +47,9 @@ impl Cutter {
     /// The pieces of a shard, in order.
     pub(super) fn cut(&self, decoded: Decoded) -> Result<Vec<Piece>> {
         let Decoded { shard, batch, rows } = decoded;
+        if is_whole(&batch, &rows, self.size) {
+            return Ok(vec![Piece::Whole(batch)]);
+        }
         let Some(start) = self.start else {
             return Ok(vec![Piece::Part(Arc::new(batch), rows)]);
         };
@@ -71,6 +74,11 @@ impl Cutter {
             |rows: Range<usize>| (!rows.is_empty()).then(|| Piece::Part(Arc::clone(&batch), rows));
         Ok(part(rows.start..head).into_iter().chain(built).chain(part(tail..rows.end)).collect())
     }
+}
+
+/// True for rows that are a batch of `size` as they were read, with no need of a copy.
+fn is_whole(batch: &Batch, rows: &Range<usize>, size: usize) -> bool {
+    *rows == (0..size) && batch.rows() == size && batch.is_own()
 }
 
 /// Where the rows of batches come from.
@@ -130,7 +138,7 @@ impl Batches {
         while self.joining.rows() < self.size {
             match self.piece()? {
                 Some(Piece::Whole(batch)) if self.joining.rows() == 0 => return Ok(Some(batch)),
-                // Only where a shard held fewer samples than its list said.
+                // Where shards are not cut, or one held fewer samples than its list said.
                 Some(Piece::Whole(batch)) => {
                     let rows = 0..batch.rows();
                     self.pieces.push_front(Piece::Part(Arc::new(batch), rows));

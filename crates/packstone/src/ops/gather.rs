@@ -33,12 +33,16 @@ pub fn gather(
         Some(fields) => Arc::new(collection.schema().project(fields)),
         None => Arc::clone(collection.schema()),
     };
-    let mut slots = BatchSlots::new(schema, indices.len(), &context.pool)?;
     if let Some(batch) = collection.read_at(indices, fields, context)? {
+        if batch.is_own() {
+            return Ok(batch);
+        }
+        let mut slots = BatchSlots::new(schema, batch.rows(), &context.pool)?;
         let rows: Vec<RowSlot> = (0..batch.rows()).map(|row| (row, row)).collect();
         slots.put(&batch, &rows)?;
         return slots.finish(None);
     }
+    let mut slots = BatchSlots::new(schema, indices.len(), &context.pool)?;
     let mut order: Vec<usize> = (0..indices.len()).collect();
     order.sort_by_key(|slot| indices.get(*slot));
     let mut sorted = order.iter().copied().peekable();

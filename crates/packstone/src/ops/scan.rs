@@ -226,14 +226,18 @@ impl Scan {
 /// they are asked for.
 fn windows(collection: &Arc<dyn Collection>, range: &Range<u64>, size: usize) -> Option<Listing> {
     let (collection, range, size) = (Arc::clone(collection), range.clone(), size as u64);
-    collection.window(range.start..range.end)?;
+    collection.window(range.start..range.start.saturating_add(1).min(range.end))?;
     let usual = collection.len() / collection.shard_count().max(1);
     let rows = (usual / size).max(1).saturating_mul(size);
-    let starts = (0..).map_while(move |number: u64| {
-        let start = range.start.checked_add(number.checked_mul(rows)?)?;
-        (start < range.end).then(|| start..start.saturating_add(rows).min(range.end))
-    });
-    Some(Box::new(starts.map_while(move |rows| collection.window(rows).map(Ok))))
+    let mut next = range.start;
+    Some(Box::new(std::iter::from_fn(move || {
+        // One that was cut short is followed by what fills it up, so that the others begin with a batch.
+        let filled = (next - range.start) % rows;
+        let end = next.saturating_add(rows - filled).min(range.end);
+        let shard = (next < end).then(|| collection.window(next..end)).flatten()?;
+        next = next.saturating_add(shard.rows.max(1));
+        Some(Ok(shard))
+    })))
 }
 
 /// The shards up to the sample `end` in the order of `seed`; an error comes before all of them.

@@ -175,6 +175,14 @@ impl Cache {
         self.manifest.contents().shards.get(usize::try_from(number).ok()?)
     }
 
+    /// What a record becomes, about, if the manifest tells the sizes of its shard truly.
+    pub fn decoded_bytes(&self, row: Row) -> u64 {
+        match self.shard_entry(row.shard) {
+            Some(entry) if entry.algo == Algo::Lz4 => share(row.len, entry.raw_bytes, entry.bytes),
+            _ => row.len,
+        }
+    }
+
     /// The table of metadata, checked against the manifest; read when it is first asked for. No shard is opened.
     ///
     /// # Errors
@@ -384,13 +392,17 @@ fn runs(index: &Index, shards: &[ShardEntry], place: &Place) -> Result<Runs> {
         if entry.algo != Algo::Lz4 {
             return Some(RUN_BYTES);
         }
-        let share = u128::from(LZ4_RUN_BYTES) * u128::from(entry.bytes)
-            / u128::from(entry.raw_bytes.max(1));
-        let stored = u64::try_from(share).unwrap_or(u64::MAX);
+        let stored = share(LZ4_RUN_BYTES, entry.bytes, entry.raw_bytes);
         Some(stored.clamp(*LZ4_STORED.start(), *LZ4_STORED.end()))
     };
     Runs::of(index.iter(), bytes)
         .map_err(|(sample, found)| out_of_range(shards.len(), found, &place.clone().record(sample)))
+}
+
+/// `bytes` times `part` of `whole`.
+fn share(bytes: u64, part: u64, whole: u64) -> u64 {
+    let share = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
 }
 
 fn out_of_range(known: usize, found: u64, place: &Place) -> Error {

@@ -14,7 +14,7 @@ use super::super::schema::ValueKind;
 use super::cache::check_sum;
 use super::float;
 use super::index::{Index, Row};
-use super::read::decode_payload;
+use super::payloads::decode_payload;
 use super::record::{self, Spelling};
 use super::site::Site;
 use crate::error::{Error, Place, Result};

@@ -1,6 +1,7 @@
 //! Several caches as one sequence of samples.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use packstone_container::codec::Codec;
@@ -21,6 +22,9 @@ use crate::error::{Error, Place, Result};
 use crate::format::{Access, Collection, ReadContext, ShardRef};
 use crate::model::{Batch, DType, Field, SampleTable, Schema, Unreadable};
 use crate::order::Order;
+
+/// Bytes of samples that are decoded into one buffer, about.
+const TOGETHER: u64 = 64 << 20;
 
 /// The only field of a sample.
 pub const PAYLOAD: &str = "data";
@@ -161,6 +165,27 @@ impl Joint {
             path: cache.site.shard(&entry.name).ok()?,
             metadata: Arc::default(),
             detail: Arc::new(Run { cache: cache_at, first: samples.start }),
+        })
+    }
+
+    /// Samples from a position on: those of `rows` that lie in one cache and can be held at once.
+    fn neighbours(&self, rows: Range<u64>) -> Option<ShardRef> {
+        let (at, cache, first) = self.find(rows.start)?;
+        let most = rows.end.checked_sub(rows.start)?.min(cache.samples().checked_sub(first)?);
+        let row = cache.index().row(first)?;
+        let mut bytes = 0u64;
+        let together = (first..first.saturating_add(most)).map_while(|sample| {
+            bytes = bytes.saturating_add(cache.decoded_bytes(cache.index().row(sample)?));
+            (bytes <= TOGETHER || sample == first).then_some(())
+        });
+        let count = together.count() as u64;
+        (count > 0).then_some(ShardRef {
+            number: self.runs_from(rows.start).ok()?.0,
+            first: rows.start,
+            rows: count,
+            path: cache.site.shard(&cache.shard_entry(row.shard)?.name).ok()?,
+            metadata: Arc::default(),
+            detail: Arc::new(Run { cache: at, first }),
         })
     }
 
@@ -348,5 +373,31 @@ impl Collection for Joint {
 
     fn access(&self) -> Access {
         Access::Apart
+    }
+
+    fn window(&self, rows: Range<u64>) -> Option<ShardRef> {
+        self.neighbours(rows)
+    }
+
+    /// Of one cache, as many as can be held at once.
+    fn read_at(
+        &self,
+        indices: &[u64],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        let Some((at, cache, _)) = self.find(indices.first().copied().unwrap_or(0)) else {
+            return Ok(None);
+        };
+        let mut bytes = 0u64;
+        let sample = |index: &u64| {
+            let (place, _, sample) = self.find(*index)?;
+            bytes = bytes.saturating_add(cache.decoded_bytes(cache.index().row(sample)?));
+            (place == at && bytes <= TOGETHER).then_some(sample)
+        };
+        match indices.iter().map(sample).collect::<Option<Vec<u64>>>() {
+            Some(samples) => cache.read(&samples, fields, Stay::Kept, context).map(Some),
+            None => Ok(None),
+        }
     }
 }

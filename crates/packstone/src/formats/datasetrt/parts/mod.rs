@@ -27,6 +27,7 @@ pub mod loader;
 pub mod maps;
 pub mod migrate;
 pub mod native;
+pub mod payloads;
 pub mod peer;
 pub mod permutation;
 pub mod read;

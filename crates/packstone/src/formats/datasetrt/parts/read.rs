@@ -1,33 +1,28 @@
 //! Records become samples: payloads as they lie in the shard or decoded, metadata from the table.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use packstone_container::Limits;
 use packstone_container::arrow_table::{ArrowFile, Cell};
-use packstone_container::codec::{CodecError, decode_lz4_block};
 use packstone_container::json::{self, Object, ReadOptions, Value};
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
-use super::super::document::Algo;
-use super::super::layout::{LZ4_PREFIX, METADATA};
+use super::super::layout::METADATA;
 use super::super::schema::arrow_error;
 use super::cache::Cache;
 use super::descriptor::{FieldPlace, StoredField};
 use super::index::Row;
 use super::maps::Stay;
+use super::payloads::{Payloads, Shards};
 use super::tensors::TensorReader;
 use super::{record, values};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
 use crate::model::{Batch, Column, Schema, sample_table};
 
-/// No LZ4 block gains more than 255 bytes with one.
-const MAX_RATIO: u64 = 255;
-
 impl Cache {
-    /// Reads samples of one shard, in the order given, with the fields at `fields`.
+    /// Reads samples, in the order given, with the fields at `fields`.
     ///
     /// # Errors
     /// Those of [`Cache::row`], [`Cache::shard`], [`Cache::table`] and [`record::locate`]; `lz4_damaged`, `lz4_length`,
@@ -50,42 +45,34 @@ impl Cache {
             positions.iter().filter_map(|at| self.descriptor.fields.get(*at)).collect();
         self.look_at_index()?;
         let rows = samples.iter().map(|sample| self.row(*sample)).collect::<Result<Vec<Row>>>()?;
-        let Some(number) = rows.first().map(|row| row.shard) else {
+        if rows.is_empty() {
             return Batch::new(Arc::clone(&schema), 0, empty(&schema));
-        };
-        self.look_at_shard(number)?;
-        let (entry, shard) = self.shard(number, stay)?;
-        let table = self.table()?;
-        if context.verify {
-            self.compare_checksums(number, &shard)?;
         }
+        let table = self.table()?;
+        let mut shards = Shards::new(self, stay, context.verify);
         let mut spans = Vec::with_capacity(samples.len());
         for (sample, row) in samples.iter().zip(&rows) {
             let place = || self.sample_place(*sample, *row);
-            if row.shard != number {
-                let message = format!("expected a record of shard {number}, found {}", row.shard);
-                let code = codes::INDEX_SHARD_OUT_OF_RANGE;
-                return Err(Error::new(Kind::Invalid, code, place(), message));
-            }
-            let record = match record::find(&shard, *row) {
+            let at = shards.place(row.shard)?;
+            let shard = shards.bytes(at);
+            let record = match record::find(shard, *row) {
                 Some(record) => record,
-                None => record::locate(&shard, *row, &place())?,
+                None => record::locate(shard, *row, &place())?,
             };
             if self.options.compare {
                 let copy = shard.get(record.metadata).unwrap_or_default();
                 self.compare_copy(copy, &table, *sample, place, &context.limits)?;
             }
-            spans.push(record.payload);
+            spans.push((at, record.payload));
         }
         let places = |at: usize| {
             let known = samples.get(at).zip(rows.get(at));
             known.map_or_else(Place::default, |(sample, row)| self.sample_place(*sample, *row))
         };
         let in_payload = |stored: &&StoredField| !matches!(stored.place, FieldPlace::Column(_));
-        let payloads = match entry.algo {
-            _ if !stored.iter().any(in_payload) => Payloads::default(),
-            Algo::None => Payloads { bytes: shard, spans },
-            Algo::Lz4 => decode(&shard, &spans, places, context)?,
+        let payloads = match stored.iter().any(in_payload) {
+            true => shards.payloads(spans, places, context)?,
+            false => Payloads::default(),
         };
         let columns = self.columns_of(&stored, &payloads, &table, samples, places, context)?;
         let batch = Batch::new(schema, samples.len(), columns)?;
@@ -119,9 +106,7 @@ impl Cache {
         let mut columns = Vec::with_capacity(stored.len());
         for stored in stored {
             let column = match &stored.place {
-                FieldPlace::Payload => {
-                    Column::scattered_ragged(payloads.bytes.clone(), payloads.spans.clone())
-                }
+                FieldPlace::Payload => payloads.column(),
                 FieldPlace::Tensor(_) => tensors.next().flatten(),
                 FieldPlace::Column(name) => self.field_of_table(stored, name, table, samples)?,
             };
@@ -278,98 +263,4 @@ fn parse_metadata(text: &str, place: &Place, limits: &Limits) -> Result<Object> 
 fn empty(schema: &Schema) -> Vec<Column> {
     let fields = schema.fields.iter();
     fields.filter_map(|_| Column::ragged(Buf::default(), Vec::new())).collect()
-}
-
-/// Payloads of samples in a buffer.
-#[derive(Default)]
-struct Payloads {
-    bytes: Buf,
-    spans: Vec<Range<usize>>,
-}
-
-/// Decodes payloads, one after another, into one buffer.
-fn decode(
-    shard: &[u8],
-    stored: &[Range<usize>],
-    place: impl Fn(usize) -> Place,
-    context: &ReadContext,
-) -> Result<Payloads> {
-    // Lengths are believed as far as blocks of their size can become that long.
-    let stated = |span: &Range<usize>| {
-        let (len, block) = shard.get(span.clone())?.split_first_chunk::<LZ4_PREFIX>()?;
-        let most = (block.len() as u64).saturating_mul(MAX_RATIO);
-        Some(u64::from(u32::from_le_bytes(*len)).min(most))
-    };
-    let total = stored.iter().filter_map(stated).fold(0, u64::saturating_add);
-    let room = usize::try_from(total.min(context.limits.decoded_bytes)).unwrap_or(0);
-    let mut out = context.pool.take(room)?;
-    let mut spans = Vec::with_capacity(stored.len());
-    for (at, span) in stored.iter().enumerate() {
-        let block = shard.get(span.clone()).unwrap_or_default();
-        let start = out.len();
-        let left = context.limits.decoded_bytes.saturating_sub(start as u64);
-        let limits = context.limits.with_decoded_bytes(left);
-        decode_payload(block, &mut out, &limits).map_err(|error| error.at(place(at)))?;
-        spans.push(start..out.len());
-    }
-    Ok(Payloads { bytes: out.freeze(), spans })
-}
-
-/// Why a compressed payload is none.
-#[derive(Debug)]
-pub enum PayloadError {
-    /// It ends inside of the length in front of it; its bytes.
-    NoLength(usize),
-    /// The length in front of it is more than the block behind can become.
-    Implausible {
-        /// The length.
-        stated: u64,
-        /// What the block can become at most.
-        most: u64,
-    },
-    /// The block is damaged, or not as long as stated.
-    Block(CodecError),
-}
-
-impl PayloadError {
-    /// The error at a place.
-    pub fn at(self, place: Place) -> Error {
-        let error = match self {
-            Self::NoLength(found) => {
-                let message = format!("expected a length of 4 bytes, found {found} bytes");
-                return Error::new(Kind::Corrupt, codes::LZ4_DAMAGED, place, message);
-            }
-            Self::Implausible { stated, most } => {
-                let message =
-                    format!("expected at most {most} bytes of payload, found {stated} stated");
-                return Error::new(Kind::Corrupt, codes::LZ4_LENGTH, place, message);
-            }
-            Self::Block(CodecError::Mismatch { expected, found, .. }) => {
-                let message = format!("expected {expected} bytes of payload, found {found}");
-                return Error::new(Kind::Corrupt, codes::LZ4_LENGTH, place, message);
-            }
-            Self::Block(error) => error,
-        };
-        Error::new(error.kind(), codes::LZ4_DAMAGED, place, error.to_string())
-    }
-}
-
-/// Appends the content of one compressed payload to `out`.
-///
-/// # Errors
-/// It is damaged, or longer or shorter than it says. The length is never believed beyond what the block can hold.
-pub fn decode_payload(
-    stored: &[u8],
-    out: &mut packstone_io::AlignedBuf,
-    limits: &Limits,
-) -> Result<(), PayloadError> {
-    let Some((len, block)) = stored.split_first_chunk::<LZ4_PREFIX>() else {
-        return Err(PayloadError::NoLength(stored.len()));
-    };
-    let stated = u64::from(u32::from_le_bytes(*len));
-    let most = (block.len() as u64).saturating_mul(MAX_RATIO);
-    if stated > most {
-        return Err(PayloadError::Implausible { stated, most });
-    }
-    decode_lz4_block(block, stated, out, limits).map_err(PayloadError::Block)
 }

@@ -1,5 +1,5 @@
-//! Shards in the making: records are appended as they come, hashed on the way, and a shard gets its name when it is full
-//! and on the disk. The disk is waited for beside, while the next shard is made.
+//! Shards in the making: records are appended as they come and hashed beside, which takes longer, and a shard gets its
+//! name when it is full and on the disk. The disk is waited for while the next shard is made.
 //!
 //! A shard ends before a record that would make it longer than the limit, unless it is empty.
 
@@ -22,6 +22,7 @@ const WAITING: usize = 4;
 const SYNCING: usize = 2;
 
 /// Bytes for a shard.
+#[derive(Clone)]
 struct Piece {
     number: u64,
     bytes: Vec<Buf>,
@@ -42,15 +43,16 @@ pub struct Closed {
 struct Full {
     number: u64,
     draft: Box<dyn Draft>,
-    sha256: String,
 }
 
 /// The open shard and those before it.
 pub struct Shards {
     /// Appends, in order.
     disk: Pipeline<Piece, Result<Option<Full>>>,
+    /// Hashes the same pieces; the SHA-256 of a shard comes with its last one.
+    sums: Pipeline<Piece, Option<String>>,
     /// Waits until full shards are on the disk, while more are made.
-    naming: Pipeline<Full, Result<(u64, String)>>,
+    naming: Pipeline<(Full, String), Result<(u64, String)>>,
     options: WriterOptions,
     /// Complete shards.
     pub closed: Vec<Closed>,
@@ -66,8 +68,6 @@ pub struct Shards {
 struct Open {
     number: u64,
     draft: Box<dyn Draft>,
-    hasher: Hasher,
-    len: u64,
 }
 
 impl Shards {
@@ -88,15 +88,25 @@ impl Shards {
                 append(root.as_ref(), &folder, &mut state, piece)
             }
         });
+        let sums = Pipeline::new(threads, WAITING, || {
+            let state = Mutex::new(Hasher::new(Algorithm::Sha256));
+            move |piece: Piece| {
+                let mut hasher = state.lock().unwrap_or_else(PoisonError::into_inner);
+                piece.bytes.iter().for_each(|bytes| hasher.update(bytes));
+                let next = || std::mem::replace(&mut *hasher, Hasher::new(Algorithm::Sha256));
+                piece.last.then(next).map(Hasher::finish_hex)
+            }
+        });
         let naming = Pipeline::new(options.threads.min(SYNCING), SYNCING, || {
-            |full: Full| {
+            |(full, sha256): (Full, String)| {
                 full.draft.publish()?;
-                Ok((full.number, full.sha256))
+                Ok((full.number, sha256))
             }
         });
         let number = closed.len() as u64;
         Self {
             disk,
+            sums,
             naming,
             options: options.clone(),
             closed,
@@ -137,7 +147,9 @@ impl Shards {
         let bytes = bytes.slice(range).filter(|bytes| !bytes.is_empty());
         let bytes: Vec<Buf> = bytes.into_iter().collect();
         if !bytes.is_empty() || last {
-            self.disk.submit(Piece { number: self.number, bytes, last });
+            let piece = Piece { number: self.number, bytes, last };
+            self.sums.submit(piece.clone());
+            self.disk.submit(piece);
         }
         if last {
             let lengths = std::mem::take(&mut self.lengths);
@@ -150,7 +162,8 @@ impl Shards {
 
     fn collect(&mut self) -> Result<()> {
         let Some(full) = self.disk.next_result() else { return Ok(()) };
-        let Some(full) = full.and_then(|r| r)? else { return Ok(()) };
+        let sum = self.sums.next_result().transpose()?.flatten();
+        let Some(full) = full.and_then(|r| r)?.zip(sum) else { return Ok(()) };
         while !self.naming.has_room() {
             self.settle()?;
         }
@@ -190,6 +203,7 @@ impl Shards {
     /// Waits for the disk and forgets what is not complete.
     pub fn abandon(&mut self) {
         while self.disk.next_result().is_some() {}
+        while self.sums.next_result().is_some() {}
         while self.naming.next_result().is_some() {}
     }
 }
@@ -207,19 +221,14 @@ fn append(
     })?;
     let mut open = match state.take().filter(|open| open.number == number) {
         Some(open) => open,
-        None => {
-            let (draft, hasher) = (root.draft(&path)?, Hasher::new(Algorithm::Sha256));
-            Open { number, draft, hasher, len: 0 }
-        }
+        None => Open { number, draft: root.draft(&path)? },
     };
     for bytes in bytes {
-        open.hasher.update(&bytes);
         open.draft.write(&bytes)?;
-        open.len += bytes.len() as u64;
     }
     if !last {
         *state = Some(open);
         return Ok(None);
     }
-    Ok(Some(Full { number, draft: open.draft, sha256: open.hasher.finish_hex() }))
+    Ok(Some(Full { number, draft: open.draft }))
 }

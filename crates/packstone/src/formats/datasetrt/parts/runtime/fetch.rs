@@ -9,8 +9,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use packstone_container::Limits;
 use packstone_container::arrow_table::ArrowFile;
-use packstone_io::{Buf, BufferPool};
+use packstone_io::{AlignedBuf, Buf, BufferPool};
 
 use super::super::super::document::Algo;
 use super::super::super::layout::LZ4_PREFIX;
@@ -19,7 +20,8 @@ use super::super::descriptor::FieldPlace;
 use super::super::index::Row;
 use super::super::joint::Joint;
 use super::super::maps::Stay;
-use super::super::read::{MetadataReader, decode_payload};
+use super::super::payloads::decode_payload;
+use super::super::read::MetadataReader;
 use super::super::record;
 use super::drawn::{Content, Drawn, Pick};
 use crate::error::{Error, Place, Result};
@@ -312,6 +314,23 @@ impl Payloads {
         Some((bytes.get(span.clone())?, *algo))
     }
 
+    /// Appends the content of one payload to `out`.
+    fn append(
+        &self,
+        at: usize,
+        out: &mut AlignedBuf,
+        place: impl FnOnce() -> Place,
+        limits: &Limits,
+    ) -> Result<()> {
+        let Some((shard, span)) = self.places.get(at) else { return Ok(()) };
+        let Some((bytes, algo)) = self.shards.get(*shard) else { return Ok(()) };
+        match algo {
+            Algo::None => out.extend_from_buf(bytes, span.clone()).map(drop).map_err(Error::from),
+            Algo::Lz4 => decode_payload(bytes.get(span.clone()).unwrap_or_default(), out, limits)
+                .map_err(|error| error.at(place())),
+        }
+    }
+
     /// What all of them take, of those that are copied or decoded; a length that a block cannot have is not believed.
     fn room(&self, all: bool) -> usize {
         let each =
@@ -343,13 +362,7 @@ impl Payloads {
         let mut ends = Vec::with_capacity(self.places.len());
         self.places.truncate(good.len);
         for at in 0..self.places.len() {
-            let Some((stored, algo)) = self.stored(at) else { break };
-            let taken = match algo {
-                Algo::None => out.extend_from_slice(stored).map_err(Error::from),
-                Algo::Lz4 => decode_payload(stored, &mut out, &context.limits)
-                    .map_err(|error| error.at(place(at))),
-            };
-            if let Err(error) = taken {
+            if let Err(error) = self.append(at, &mut out, || place(at), &context.limits) {
                 good.note(at, error);
                 break;
             }
@@ -381,8 +394,8 @@ impl Payloads {
                 none => none.insert(context.pool.take(self.room(false))?),
             };
             let start = out.len();
-            if let Err(error) = decode_payload(stored, out, &context.limits) {
-                good.note(at, error.at(place(at)));
+            if let Err(error) = self.append(at, out, || place(at), &context.limits) {
+                good.note(at, error);
                 break;
             }
             let span = start..out.len();
