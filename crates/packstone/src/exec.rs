@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -87,6 +87,32 @@ pub fn at_once<T: Send, R: Send>(
         let own = own.map(|part| catch_unwind(AssertUnwindSafe(|| work(part))));
         let others = others.into_iter().map(std::thread::ScopedJoinHandle::join);
         own.into_iter().chain(others).map(|made| made.map_err(|_| died())).collect()
+    })
+}
+
+/// Does `work` for all parts, on up to `threads` threads of which this is one; each takes the next part when it is done
+/// with one, so that none waits for a thread that starts late.
+///
+/// # Errors
+/// The first error that a thread met; `exec/thread_died` where `work` panicked: a fault of packstone.
+pub fn share<T: Send>(
+    parts: Vec<T>,
+    threads: usize,
+    work: impl Fn(T) -> Result<()> + Sync,
+) -> Result<()> {
+    let helpers = threads.min(parts.len()).saturating_sub(1);
+    let parts = Mutex::new(parts.into_iter());
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let all = || std::iter::from_fn(next).try_for_each(&work);
+    let all = || catch_unwind(AssertUnwindSafe(all)).unwrap_or_else(|_| Err(died()));
+    std::thread::scope(|scope| {
+        // Where the system gives no threads, it is done without.
+        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, all).ok();
+        let helpers: Vec<_> = (0..helpers).map_while(spawn).collect();
+        let own = all();
+        let others =
+            helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|_| Err(died())));
+        std::iter::once(own).chain(others).collect()
     })
 }
 
@@ -366,6 +392,29 @@ mod tests {
         let want: Vec<u64> = (0..50).map(|n| n * n).collect();
         for threads in [0, 1, 2, 4] {
             assert_eq!(run(threads), want, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn shared_parts_are_done_once_each_and_faults_are_told() {
+        for threads in [0, 1, 4] {
+            let done = Mutex::new(Vec::new());
+            let note = |n: u64| {
+                done.lock().unwrap().push(n);
+                Ok(())
+            };
+            share((0..100).collect(), threads, note).unwrap();
+            let mut done = done.into_inner().unwrap();
+            done.sort_unstable();
+            assert_eq!(done, (0..100).collect::<Vec<_>>(), "{threads} threads");
+            let code = |work: fn(u64) -> Result<()>| {
+                share((0..9).collect(), threads, work).unwrap_err().code()
+            };
+            assert_eq!(code(|n| if n == 5 { Err(died()) } else { Ok(()) }), "exec/thread_died");
+            assert_eq!(
+                code(|n| if n == 8 { panic!("on purpose") } else { Ok(()) }),
+                "exec/thread_died"
+            );
         }
     }
 

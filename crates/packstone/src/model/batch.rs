@@ -339,9 +339,7 @@ impl BatchBuilder {
             }
             to.data.set_len(start.saturating_add(more))?;
             let out = to.data.get_mut(start..).unwrap_or_default();
-            if !from.copy_to(rows.clone(), out)? {
-                return Err(mismatch("rows outside of their column".to_owned()));
-            }
+            from.fill(rows.clone(), out)?;
             if let Some((_, dims)) = &mut to.shapes {
                 let shapes = rows.clone().filter_map(|row| from.shape(row));
                 dims.extend(shapes.flatten());

@@ -292,6 +292,17 @@ impl Column {
         Ok(rest.is_empty())
     }
 
+    /// Fills `out` with `rows` one after another.
+    ///
+    /// # Errors
+    /// As for [`Column::copy_to`]; `model/column_mismatch` where they do not fit exactly.
+    pub(crate) fn fill(&self, rows: Range<usize>, out: &mut [u8]) -> Result<()> {
+        match self.copy_to(rows, out)? {
+            true => Ok(()),
+            false => Err(mismatch("rows outside of their column".to_owned())),
+        }
+    }
+
     /// Appends the bytes of one row to `out`; false where there is no such row.
     ///
     /// # Errors

@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use packstone_io::Kind;
+use packstone_io::{BufferPool, Kind};
 
 use super::missing_sample;
 use crate::error::{Error, Place, Result};
+use crate::exec;
 use crate::format::{Collection, ReadContext};
-use crate::model::{Batch, BatchSlots, RowSlot};
+use crate::model::{Batch, BatchSlots, Column, RowSlot};
+
+/// Batches from this many bytes on are copied by several threads, and what one of them takes at a time.
+const SHARED_FROM: u64 = 4 << 20;
+const PART_BYTES: usize = 512 << 10;
 
 /// The samples at `indices`, in that order; each shard is read once, each row copied once.
 ///
@@ -37,10 +42,7 @@ pub fn gather(
         if batch.is_own() {
             return Ok(batch);
         }
-        let mut slots = BatchSlots::new(schema, batch.rows(), &context.pool)?;
-        let rows: Vec<RowSlot> = (0..batch.rows()).map(|row| (row, row)).collect();
-        slots.put(&batch, &rows)?;
-        return slots.finish(None);
+        return copied(&batch, &context.pool);
     }
     let mut slots = BatchSlots::new(schema, indices.len(), &context.pool)?;
     let mut order: Vec<usize> = (0..indices.len()).collect();
@@ -63,4 +65,39 @@ pub fn gather(
         slots.put(&batch, &places)?;
     }
     slots.finish(None)
+}
+
+/// The rows of a batch one after another in memory of their own.
+fn copied(batch: &Batch, pool: &BufferPool) -> Result<Batch> {
+    let rows = batch.rows();
+    let schema = Arc::clone(batch.schema());
+    let widths = batch.schema().fields.iter().zip(batch.columns()).map(|(field, column)| {
+        let width = field.value_bytes().filter(|_| !field.varies());
+        column.width().filter(|found| width == Some(*found as u64))
+    });
+    let plain = batch.metadata_runs().next().is_none() && batch.value_bytes() >= SHARED_FROM;
+    let Some(widths) = widths.collect::<Option<Vec<usize>>>().filter(|_| plain) else {
+        let mut slots = BatchSlots::new(schema, rows, pool)?;
+        let same: Vec<RowSlot> = (0..rows).map(|row| (row, row)).collect();
+        slots.put(batch, &same)?;
+        return slots.finish(None);
+    };
+    let mut columns = Vec::with_capacity(widths.len());
+    for width in &widths {
+        let mut column = pool.take(rows.saturating_mul(*width))?;
+        column.set_len(rows.saturating_mul(*width))?;
+        columns.push(column);
+    }
+    let mut parts = Vec::new();
+    for ((width, from), to) in widths.iter().zip(batch.columns()).zip(&mut columns) {
+        let some = (PART_BYTES / width.max(&1)).max(1);
+        let to = to.chunks_mut(some.saturating_mul(*width).max(1));
+        parts.extend((0..rows).step_by(some).zip(to).map(|(row, to)| (from, row, some, to)));
+    }
+    exec::share(parts, exec::default_threads(), |(from, row, some, to)| {
+        from.fill(row..row.saturating_add(some).min(rows), to)
+    })?;
+    let columns = columns.into_iter().zip(widths);
+    let columns = columns.filter_map(|(data, width)| Column::dense(data.freeze(), width, rows));
+    Batch::new(schema, rows, columns.collect())
 }

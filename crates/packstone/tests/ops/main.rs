@@ -7,6 +7,7 @@ mod diff;
 mod digest;
 mod fake;
 mod golden;
+mod large;
 mod scan;
 mod select;
 mod shuffle;
