@@ -1,6 +1,7 @@
 //! A JSON number as it was spelled.
 
 use std::fmt;
+use std::io::Write;
 use std::str::FromStr;
 
 use super::float::{FloatStyle, float_text};
@@ -142,7 +143,13 @@ macro_rules! from_integers {
     ($($integer:ty)*) => {$(
         impl From<$integer> for Number {
             fn from(value: $integer) -> Self {
-                Self::from_checked(&value.to_string())
+                // The longest has 39 digits and a sign.
+                let mut text = [0; 40];
+                let mut rest = text.as_mut_slice();
+                let _ = write!(rest, "{value}");
+                let left = rest.len();
+                let digits = text.get(..text.len() - left).unwrap_or_default();
+                Self::from_checked(std::str::from_utf8(digits).unwrap_or_default())
             }
         }
     )*};

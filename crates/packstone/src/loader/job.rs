@@ -14,24 +14,57 @@ pub(super) struct Target {
     schema: Arc<Schema>,
     rows: usize,
     pool: BufferPool,
-    slots: Mutex<Option<BatchSlots>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Empty,
+    /// All rows as they were read, with no need of a copy.
+    Whole(Batch),
+    Slots(BatchSlots),
 }
 
 impl Target {
     pub(super) fn new(schema: Arc<Schema>, rows: usize, pool: BufferPool) -> Self {
-        Self { schema, rows, pool, slots: Mutex::default() }
+        Self { schema, rows, pool, state: Mutex::default() }
     }
 
-    /// Copies rows of `from` to their slots.
+    /// Copies rows of `from` to their slots; a batch that is just this one is taken as it is.
     ///
     /// # Errors
     /// Those of [`BatchSlots`].
     pub(super) fn put(&self, from: &Batch, rows: &[RowSlot]) -> Result<()> {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        if slots.is_none() {
-            *slots = Some(BatchSlots::new(Arc::clone(&self.schema), self.rows, &self.pool)?);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |(at, pair): (usize, &RowSlot)| *pair == (at, at);
+        let whole = rows.len() == self.rows && from.rows() == self.rows;
+        if matches!(*state, State::Empty)
+            && whole
+            && rows.iter().enumerate().all(same)
+            && from.is_own()
+            && **from.schema() == *self.schema
+        {
+            *state = State::Whole(from.clone());
+            return Ok(());
         }
-        slots.as_mut().map_or(Ok(()), |slots| slots.put(from, rows))
+        let mut slots = self.slots(std::mem::take(&mut *state))?;
+        let put = slots.put(from, rows);
+        *state = State::Slots(slots);
+        put
+    }
+
+    /// Slots with what is there already.
+    fn slots(&self, state: State) -> Result<BatchSlots> {
+        if let State::Slots(slots) = state {
+            return Ok(slots);
+        }
+        let mut slots = BatchSlots::new(Arc::clone(&self.schema), self.rows, &self.pool)?;
+        if let State::Whole(batch) = state {
+            let all: Vec<RowSlot> = (0..self.rows).map(|row| (row, row)).collect();
+            slots.put(&batch, &all)?;
+        }
+        Ok(slots)
     }
 
     /// The batch, with all slots or those `kept`; those in `blank` have no sample.
@@ -39,13 +72,15 @@ impl Target {
     /// # Errors
     /// Those of [`BatchSlots`].
     pub(super) fn finish(&self, kept: Option<&[usize]>, blank: &[usize]) -> Result<Batch> {
-        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut slots = match slots {
-            Some(slots) => slots,
-            None => BatchSlots::new(Arc::clone(&self.schema), self.rows, &self.pool)?,
-        };
-        slots.blank(blank)?;
-        slots.finish(kept)
+        let state = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        match state {
+            State::Whole(batch) if kept.is_none() && blank.is_empty() => Ok(batch),
+            other => {
+                let mut slots = self.slots(other)?;
+                slots.blank(blank)?;
+                slots.finish(kept)
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packstone_container::Limits;
 use packstone_container::arrow_table::{ArrowFile, Cell};
-use packstone_container::json::{self, Object, ReadOptions, Value};
+use packstone_container::json::{self, Key, Object, ReadOptions, Value};
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
@@ -205,7 +205,7 @@ impl Cache {
 pub(super) struct MetadataReader<'c> {
     cache: &'c Cache,
     /// The metadata columns and their places.
-    columns: Vec<(usize, &'c str)>,
+    columns: Vec<(usize, Key)>,
     /// The column of JSON text where that holds them.
     text: Option<usize>,
     /// The text that was read last, which the next sample often has too.
@@ -219,7 +219,7 @@ impl<'c> MetadataReader<'c> {
         let text = text.and_then(|name| cache.columns().iter().position(|c| c.name == name));
         let columns = cache.columns().iter().enumerate();
         let columns = columns.filter(|(_, column)| cache.descriptor.is_metadata(&column.name));
-        let columns = columns.map(|(place, column)| (place, column.name.as_str())).collect();
+        let columns = columns.map(|(at, column)| (at, Key::from(&column.name))).collect();
         Self { cache, columns, text, last: None, limits }
     }
 
@@ -243,9 +243,11 @@ impl<'c> MetadataReader<'c> {
             self.last = Some((text.to_owned(), Arc::clone(&object)));
             return Ok(object);
         }
-        let named =
-            self.columns.iter().map(|(at, name)| Ok((*name, sample_table::value(cell(*at)?))));
-        Ok(Arc::new(named.collect::<Result<Object>>()?))
+        let mut named = Vec::with_capacity(self.columns.len());
+        for (at, name) in &self.columns {
+            named.push((name.clone(), sample_table::value(cell(*at)?)));
+        }
+        Ok(Arc::new(named.into_iter().collect()))
     }
 }
 
