@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use packstone::expr::Expr;
-use packstone::format::Selected;
+use packstone::format::{Dataset, Selected};
 use packstone::json;
 use packstone::json::{Object, Value};
 use packstone::ops::{Find, Match};
-use packstone::{Error, Kind, Place, site};
+use packstone::{Error, Kind, Place, Result, site};
 
 use crate::address::{self, Address};
 use crate::cli::Threads;
@@ -50,6 +50,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         let names: Vec<_> = collections.iter().map(|c| c.name().to_owned()).collect();
         let message = format!("expected one collection to save, found {}", names.join(", "));
         return Err(Error::new(Kind::Invalid, "cli/usage", Place::default(), message).into());
+    }
+    if args.save.is_some() {
+        can_be_saved(opened.dataset.as_ref())?;
     }
     let (mut selected, mut samples) = (0u64, 0u64);
     for collection in collections {
@@ -102,6 +105,15 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         note(format!("saved as {file}"));
     }
     Ok(Exit::Clean)
+}
+
+/// Tells at once where a format has no saved selections.
+fn can_be_saved(dataset: &dyn Dataset) -> Result<()> {
+    let none = Selected { collection: "", samples: &[], condition: None };
+    match dataset.selection(&none, &|label| Ok(label.to_owned())) {
+        Err(error) if error.kind() == Kind::Unsupported => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn line(collection: &str, found: Match) -> Value {

@@ -1,7 +1,9 @@
 //! Gives back what was stored in other words: a dataset around the one that stores them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use packstone_container::codec::Codec;
 use packstone_container::json::{self, Object, ReadOptions};
 use packstone_io::{Buf, Kind};
 
@@ -167,22 +169,29 @@ struct Decoded {
     about: Option<usize>,
 }
 
+/// What is read of the stored fields for fields of the source.
+struct Asked {
+    fields: Vec<usize>,
+    stored: Vec<usize>,
+    /// Where metadata are among the stored ones.
+    about: Option<usize>,
+}
+
 impl Decoded {
-    /// Reads the stored fields that are needed, and gives back what was asked for.
-    fn through(
-        &self,
-        fields: Option<&[usize]>,
-        read: impl FnOnce(&[usize]) -> Result<Batch>,
-    ) -> Result<Batch> {
-        let all: Vec<usize> = (0..self.spots.len()).collect();
-        let fields = fields.unwrap_or(&all);
+    fn ask(&self, fields: Option<&[usize]>) -> Asked {
+        let fields = fields.map_or_else(|| (0..self.spots.len()).collect(), <[usize]>::to_vec);
         let spot = |field: &usize| self.spots.get(*field).copied().flatten();
         let mut stored: Vec<usize> = fields.iter().filter_map(spot).collect();
         let about = self.about.map(|spot| {
             stored.push(spot);
             stored.len() - 1
         });
-        let batch = read(&stored)?;
+        Asked { fields, stored, about }
+    }
+
+    /// Gives back what was asked for.
+    fn answer(&self, asked: &Asked, batch: &Batch) -> Result<Batch> {
+        let fields = &asked.fields;
         let mut next = batch.columns().iter();
         let mut columns = Vec::with_capacity(fields.len());
         for field in fields {
@@ -206,11 +215,11 @@ impl Decoded {
             false => Arc::new(self.schema.project(fields)),
         };
         let mut out = Batch::new(schema, batch.rows(), columns)?;
-        match about {
-            Some(place) => out = out.with_metadata_runs(self.runs(&batch, place)?)?,
-            None => out.copy_metadata(&batch),
+        match asked.about {
+            Some(place) => out = out.with_metadata_runs(self.runs(batch, place)?)?,
+            None => out.copy_metadata(batch),
         }
-        out.copy_identities(&batch);
+        out.copy_identities(batch);
         Ok(out)
     }
 
@@ -291,6 +300,10 @@ impl Collection for Decoded {
         self.inner.recorded()
     }
 
+    fn codec(&self) -> Option<Codec> {
+        self.inner.codec()
+    }
+
     fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
         self.inner.stored_bytes(shard)
     }
@@ -305,7 +318,8 @@ impl Collection for Decoded {
         fields: Option<&[usize]>,
         context: &mut ReadContext,
     ) -> Result<Batch> {
-        self.through(fields, |stored| self.inner.read(shard, Some(stored), context))
+        let asked = self.ask(fields);
+        self.answer(&asked, &self.inner.read(shard, Some(&asked.stored), context)?)
     }
 
     fn read_rows(
@@ -315,7 +329,23 @@ impl Collection for Decoded {
         fields: Option<&[usize]>,
         context: &mut ReadContext,
     ) -> Result<Batch> {
-        self.through(fields, |stored| self.inner.read_rows(shard, rows, Some(stored), context))
+        let asked = self.ask(fields);
+        self.answer(&asked, &self.inner.read_rows(shard, rows, Some(&asked.stored), context)?)
+    }
+
+    fn window(&self, rows: Range<u64>) -> Option<ShardRef> {
+        self.inner.window(rows)
+    }
+
+    fn read_at(
+        &self,
+        indices: &[u64],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        let asked = self.ask(fields);
+        let found = self.inner.read_at(indices, Some(&asked.stored), context)?;
+        found.map(|batch| self.answer(&asked, &batch)).transpose()
     }
 
     fn access(&self) -> Access {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use packstone_container::codec::Codec;
 use packstone_io::Kind;
 
 use crate::error::{Error, Place, Result};
@@ -59,6 +60,14 @@ impl Collection for SelectedCollection {
         let below = self.inner.recorded().unwrap_or_default();
         let shards = canonical::numbers(self.shards.iter().map(|shard| shard.number));
         Some(format!("{shards} {below}"))
+    }
+
+    fn codec(&self) -> Option<Codec> {
+        self.inner.codec()
+    }
+
+    fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
+        self.inner.stored_bytes(self.original(shard).ok()?)
     }
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use packstone_container::codec::Codec;
 use packstone_io::{Kind, RelPath};
 
 use super::super::{gather, missing_sample};
@@ -99,6 +100,10 @@ impl Collection for ChosenSamples {
         Some(format!("{} {below}", canonical::numbers(self.rows.iter().copied())))
     }
 
+    fn codec(&self) -> Option<Codec> {
+        self.inner.codec()
+    }
+
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let runs = Self { inner: Arc::clone(&self.inner), rows: Arc::clone(&self.rows) };
         let mut next = from.checked_div(TOGETHER).unwrap_or(0).saturating_mul(TOGETHER);
@@ -116,6 +121,35 @@ impl Collection for ChosenSamples {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         gather(self.inner.as_ref(), self.indices(shard)?, fields, context)
+    }
+
+    fn read_rows(
+        &self,
+        shard: &ShardRef,
+        rows: &[usize],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        let all = self.indices(shard)?;
+        let index = |row: &usize| {
+            let short = || missing_sample(self.len(), shard.first.saturating_add(*row as u64));
+            all.get(*row).copied().ok_or_else(short)
+        };
+        let indices = rows.iter().map(index).collect::<Result<Vec<u64>>>()?;
+        gather(self.inner.as_ref(), &indices, fields, context)
+    }
+
+    fn read_at(
+        &self,
+        indices: &[u64],
+        fields: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Option<Batch>> {
+        let index = |at: &u64| self.rows.get(usize::try_from(*at).ok()?).copied();
+        match indices.iter().map(index).collect::<Option<Vec<u64>>>() {
+            Some(indices) => self.inner.read_at(&indices, fields, context),
+            None => Ok(None),
+        }
     }
 
     fn read_runs(
