@@ -11,7 +11,7 @@ use std::sync::Arc;
 use packstone_container::Limits;
 use packstone_container::codec::{Codec, Decoder};
 use packstone_container::json::Object;
-use packstone_io::{BufferPool, Kind, RelPath, Root, RootMut};
+use packstone_io::{Buf, BufferPool, Kind, RelPath, Root, RootMut};
 
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
@@ -515,6 +515,17 @@ impl ReadContext {
     pub fn new(pool: BufferPool, limits: Limits, verify: bool) -> Self {
         let (decoder, notes) = (Decoder::new(), Vec::new());
         Self { decoder, pool, limits, verify, identities: false, notes }
+    }
+
+    /// The bytes of a file that is gone through more than once and then let go, in memory that is used again: the second
+    /// time they are at hand, and no page is mapped.
+    ///
+    /// # Errors
+    /// I/O faults; `Corrupt` where the file was cut since it was opened; `io/out_of_memory`.
+    pub fn in_memory(&self, file: &Buf) -> Result<Buf> {
+        let mut bytes = self.pool.take(file.len())?;
+        bytes.extend_from_buf(file, 0..file.len())?;
+        Ok(bytes.freeze())
     }
 }
 

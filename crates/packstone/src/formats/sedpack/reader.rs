@@ -216,6 +216,11 @@ impl Split {
         context: &mut ReadContext,
     ) -> Result<Batch> {
         let file = self.root.read(&shard.path).map_err(|e| file_error(e, &shard.path))?;
+        let file = match self.format.compression.codec(self.format.shard_type) {
+            // Only then it is gone through twice.
+            codec if codec == Codec::None || !context.verify => file,
+            _ => context.in_memory(&file).map_err(|e| e.with_place(Place::file(&shard.path)))?,
+        };
         if context.verify
             && let Some(entry) = shard.detail.downcast_ref::<ShardEntry>()
             && let Some(info) = entry.files.first()
