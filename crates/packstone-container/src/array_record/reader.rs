@@ -1,7 +1,7 @@
 //! Reading records by number.
 
 use std::iter::Peekable;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use packstone_io::{Buf, ReadAt};
@@ -213,8 +213,48 @@ impl Reader {
     /// [`Error::RecordIndex`] for the first that does not exist, before anything is read; as for
     /// [`chunk`](Self::chunk) for the first chunk that is damaged.
     pub fn gather(&self, records: &[u64], decoder: &mut ChunkDecoder) -> Result<Vec<Buf>, Error> {
-        let plan = self.plan(records)?;
         let mut gathered = vec![Buf::default(); records.len()];
+        self.visit(records, decoder, |wanted, found| {
+            let record = |one: &Wanted| usize::try_from(one.record).ok().and_then(|n| found.buf(n));
+            let kept = wanted.iter().filter_map(record).map(|found| <[u8]>::len(&found));
+            // A few records must not keep all of a decoded chunk; the bytes of the file stay in any case.
+            let few = kept.fold(0, usize::saturating_add) <= <[u8]>::len(found.joined()) / 2
+                && !self.source.holds(found.joined());
+            for one in wanted {
+                if let (Some(to), Some(found)) = (gathered.get_mut(one.slot), record(one)) {
+                    *to = if few { Buf::copy_from(&found) } else { found };
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(gathered)
+    }
+
+    /// Hands each record to `take` with its place among those asked for, chunk after chunk, until that breaks off; each
+    /// chunk is read and decoded once, and let go before the next.
+    ///
+    /// # Errors
+    /// As for [`gather`](Self::gather).
+    pub fn each(
+        &self,
+        records: &[u64],
+        decoder: &mut ChunkDecoder,
+        mut take: impl FnMut(usize, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.visit(records, decoder, |wanted, found| {
+            let record = |one: &Wanted| usize::try_from(one.record).ok().and_then(|n| found.get(n));
+            wanted.iter().try_for_each(|one| take(one.slot, record(one).unwrap_or_default()))
+        })
+    }
+
+    /// Decodes the chunks that hold records, one after another, until `look` breaks off.
+    fn visit(
+        &self,
+        records: &[u64],
+        decoder: &mut ChunkDecoder,
+        mut look: impl FnMut(&[Wanted], &Records) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let plan = self.plan(records)?;
         let mut parts = plan.chunks().peekable();
         while parts.peek().is_some() {
             let batch = self.batch(&mut parts);
@@ -222,21 +262,12 @@ impl Reader {
             let spans = self.spans(chunks.map(|chunk| chunk..chunk.saturating_add(1)))?;
             for (span, wanted) in spans.iter().zip(batch) {
                 let chunk = span.decode(span.chunks.start, decoder)?;
-                let records = &chunk.records;
-                let record =
-                    |one: &Wanted| usize::try_from(one.record).ok().and_then(|n| records.buf(n));
-                let kept = wanted.iter().filter_map(record).map(|found| <[u8]>::len(&found));
-                // A few records must not keep all of a decoded chunk; the bytes of the file stay in any case.
-                let few = kept.fold(0, usize::saturating_add) <= <[u8]>::len(records.joined()) / 2
-                    && !self.source.holds(records.joined());
-                for one in wanted {
-                    if let (Some(to), Some(found)) = (gathered.get_mut(one.slot), record(one)) {
-                        *to = if few { Buf::copy_from(&found) } else { found };
-                    }
+                if look(wanted, &chunk.records).is_break() {
+                    return Ok(());
                 }
             }
         }
-        Ok(gathered)
+        Ok(())
     }
 
     /// The next chunks to read with one request: some, and not too many bytes.

@@ -42,7 +42,11 @@ pub fn check_writable(schema: &Schema) -> Result<Frame> {
             return refused(place(), expected, field.dtype.to_string());
         }
         if field.key.parts().len() != 1 {
-            return refused(place(), "a name without parts", format!("{:?}", field.key.to_string()));
+            return refused(
+                place(),
+                "a name without parts",
+                format!("{:?}", field.key.to_string()),
+            );
         }
         if schema.fields.iter().skip(at + 1).any(|other| other.key == field.key) {
             return refused(place(), "each name once", format!("{} again", field.key));

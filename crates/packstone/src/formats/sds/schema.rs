@@ -56,7 +56,13 @@ fn check_writable(schema: &Schema) -> Result<()> {
         }
         let name = match field.key.parts() {
             [name] if !name.is_empty() => name,
-            _ => return refused(place(), "a name without parts", format!("{:?}", field.key.to_string())),
+            _ => {
+                return refused(
+                    place(),
+                    "a name without parts",
+                    format!("{:?}", field.key.to_string()),
+                );
+            }
         };
         if schema.fields.iter().skip(at + 1).any(|other| other.key == field.key) {
             return refused(place(), "each name once", format!("{name:?} again"));

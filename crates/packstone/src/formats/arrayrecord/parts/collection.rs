@@ -10,7 +10,7 @@ use packstone_container::codec::Codec;
 use packstone_io::{Buf, BufferPool, Kind};
 
 use super::super::codes;
-use super::file::File;
+use super::file::{File, PART_BYTES};
 use super::frame::Frame;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, ReadContext, ShardRef};
@@ -81,18 +81,29 @@ impl Records {
     }
 }
 
-/// Records one after another in a buffer of their own.
-fn joined(records: &[Buf], pool: &BufferPool) -> Result<(Buf, Vec<Range<usize>>)> {
-    if let [record] = records {
-        return Ok((record.clone(), std::iter::once(0..record.len()).collect()));
+/// Records of one file after another in a buffer of their own; each list has places among `count` for its records.
+fn together<'f>(
+    asked: impl Iterator<Item = (&'f Arc<File>, &'f [usize], &'f [u64])> + Clone,
+    count: usize,
+    pool: &BufferPool,
+) -> Result<(Buf, Vec<Range<usize>>)> {
+    if count == 1
+        && let Some((file, _, [record])) = asked.clone().find(|(_, places, _)| !places.is_empty())
+    {
+        let record = file.record(*record)?;
+        let span = 0..record.len();
+        return Ok((record, vec![span]));
     }
-    let total = records.iter().map(|record| record.len()).fold(0, usize::saturating_add);
-    let mut data = pool.take(total)?;
-    let mut spans = Vec::with_capacity(records.len());
-    for record in records {
-        let start = data.len();
-        data.extend_from_slice(record)?;
-        spans.push(start..data.len());
+    let likely = asked.clone().map(|(file, _, records)| file.likely_bytes(records));
+    let likely = likely.fold(0, u64::saturating_add).min(PART_BYTES);
+    let mut data = pool.take_growing(usize::try_from(likely).unwrap_or(0))?;
+    let mut spans = vec![0..0; count];
+    for (file, places, records) in asked.filter(|(_, places, _)| !places.is_empty()) {
+        file.append(records, &mut data, |at, span| {
+            if let Some(to) = places.get(at).and_then(|place| spans.get_mut(*place)) {
+                *to = span;
+            }
+        })?;
     }
     Ok((data.freeze(), spans))
 }
@@ -181,7 +192,9 @@ impl Collection for Records {
             row.map(|row| part.records.start.saturating_add(row)).ok_or_else(foreign)
         };
         let records = rows.iter().map(record).collect::<Result<Vec<_>>>()?;
-        let found = joined(&part.file.gather(&records)?, &context.pool)?;
+        let places: Vec<usize> = (0..records.len()).collect();
+        let asked = std::iter::once((&part.file, places.as_slice(), records.as_slice()));
+        let found = together(asked, records.len(), &context.pool)?;
         let place = |row: usize| {
             let place = Place::file(&part.file.path);
             records.get(row).map_or_else(|| place.clone(), |record| place.clone().record(*record))
@@ -209,21 +222,13 @@ impl Collection for Records {
             records.push(record);
             places.push((file, record));
         }
-        let mut found = vec![Buf::default(); indices.len()];
-        for ((file, _), (slots, records)) in self.files.iter().zip(wanted) {
-            if records.is_empty() {
-                continue;
-            }
-            for (slot, record) in slots.into_iter().zip(file.gather(&records)?) {
-                if let Some(to) = found.get_mut(slot) {
-                    *to = record;
-                }
-            }
-        }
+        let asked = self.files.iter().zip(&wanted);
+        let asked = asked.map(|((file, _), (slots, records))| (file, &slots[..], &records[..]));
+        let found = together(asked, indices.len(), &context.pool)?;
         let place = |row: usize| match places.get(row) {
             Some((file, record)) => Place::file(&file.path).record(*record),
             None => Place::default(),
         };
-        self.batch(fields, joined(&found, &context.pool)?, place).map(Some)
+        self.batch(fields, found, place).map(Some)
     }
 }

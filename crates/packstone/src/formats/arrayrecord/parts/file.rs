@@ -1,13 +1,13 @@
 //! One open file: its index, and what the note in its footer says.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packstone_container::Limits;
 use packstone_container::array_record::{Reader, ReaderOptions, WriterOptions};
 use packstone_container::json::{self, At, Object, ReadOptions, Value};
 use packstone_container::riegeli::ChunkDecoder;
-use packstone_io::{Buf, BufferPool, Kind, ReadAt, RelPath, Root};
+use packstone_io::{AlignedBuf, Buf, BufferPool, Kind, ReadAt, RelPath, Root};
 
 use super::super::codes;
 use super::fault::damaged;
@@ -16,7 +16,7 @@ use crate::error::{Error, Place, Result};
 use crate::model::own::Own;
 
 /// Bytes of a file, or of what they decode to, that are read at once; a larger chunk is read alone.
-const PART_BYTES: u64 = 8 << 20;
+pub const PART_BYTES: u64 = 8 << 20;
 /// Records that are read at once, unless one chunk has more.
 const PART_RECORDS: u64 = 16 << 10;
 /// Decoders that are kept while nobody reads.
@@ -162,13 +162,46 @@ impl File {
         })
     }
 
-    /// Records in the order asked for, each chunk decoded once.
+    /// One record, where it lies or apart from its chunk.
     ///
     /// # Errors
     /// `record_index`; those of [`Reader::chunk`].
-    pub fn gather(&self, records: &[u64]) -> Result<Vec<Buf>> {
-        let found = self.decoding(|decoder| self.reader.gather(records, decoder));
-        found.map_err(|error| damaged(error, self.path.as_str()))
+    pub fn record(&self, record: u64) -> Result<Buf> {
+        let found = self.decoding(|decoder| self.reader.gather(&[record], decoder));
+        let found = found.map_err(|error| damaged(error, self.path.as_str()))?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// Appends records to `data`, each chunk decoded once, and tells where each lies by its place among those asked for.
+    ///
+    /// # Errors
+    /// `record_index`; those of [`Reader::chunk`]; `io/out_of_memory`.
+    pub fn append(
+        &self,
+        records: &[u64],
+        data: &mut AlignedBuf,
+        mut lies: impl FnMut(usize, Range<usize>),
+    ) -> Result<()> {
+        let mut full = Ok(());
+        let take = |place: usize, record: &[u8]| {
+            let start = data.len();
+            full = data.extend_from_slice(record);
+            lies(place, start..data.len());
+            if full.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let found = self.decoding(|decoder| self.reader.each(records, decoder, take));
+        found.map_err(|error| damaged(error, self.path.as_str()))?;
+        Ok(full?)
+    }
+
+    /// The bytes that records have, about, if the index tells the sizes of their chunks truly.
+    pub fn likely_bytes(&self, records: &[u64]) -> u64 {
+        let bytes = |record: &u64| {
+            let (chunk, _) = self.reader.locate(*record).ok()?;
+            let records = self.reader.records_of(chunk);
+            self.reader.entry(chunk)?.decoded_size.checked_div(records.end - records.start)
+        };
+        records.iter().filter_map(bytes).fold(0, u64::saturating_add)
     }
 
     /// What it says about itself.
