@@ -104,8 +104,8 @@ pub trait Collection: Send + Sync {
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
 
     /// Any run of samples as a shard of its own, for formats whose shards are made while reading: what is read together
-    /// then follows from what is needed. It may end early, where what is read together does. `None` where shards lie on the disk as they
-    /// are, or samples are missing.
+    /// then follows from what is needed. It may end early, where what is read together does. `None` where shards lie on the
+    /// disk as they are, or samples are missing.
     fn window(&self, _rows: Range<u64>) -> Option<ShardRef> {
         None
     }

@@ -57,8 +57,8 @@ pub trait Dataset: Send + Sync {
     /// `NotFound` with the names there are.
     fn collection(&self, name: &str) -> Result<Arc<dyn Collection>>;
 
-    /// The document of a selection of samples, from which [`Format::open_selection`](super::Format::open_selection) shows them alone. `spell` says how
-    /// the document spells the place that a root calls itself by.
+    /// The document of a selection of samples, from which [`Format::open_selection`](super::Format::open_selection) shows
+    /// them alone. `spell` says how the document spells the place that a root calls itself by.
     ///
     /// # Errors
     /// `Unsupported` where the format has none; those of [`Dataset::collection`].

@@ -4,7 +4,8 @@ use packstone_io::Kind;
 
 use crate::error::{Error, Place};
 
-/// What the document of a selection says it is, in its member `format`; the member `dataset` has the [id](super::Format::id).
+/// What the document of a selection says it is, in its member `format`; the member `dataset` has the
+/// [id](super::Format::id).
 pub const SELECTION: &str = "packstone.view";
 
 /// Samples to be kept as a selection.

@@ -18,7 +18,8 @@ pub struct Plan {
     pub source: Option<(String, Object)>,
     /// Within a format, the [`Collection::document`](super::Collection::document) of each collection.
     pub documents: Vec<Option<Object>>,
-    /// What is stored in other words than the source has, to be kept unread and given back as [`Info::carried`](super::Info::carried).
+    /// What is stored in other words than the source has, to be kept unread and given back as
+    /// [`Info::carried`](super::Info::carried).
     pub carried: Option<Object>,
 }
 

@@ -48,8 +48,8 @@ pub fn plan(
 /// On an error or when cancelled nothing is published, except that a result which fails the proof stays for a look.
 ///
 /// # Errors
-/// Those of [`plan`]; under `strict` `ops/would_lose` and `ops/unreadable`; `ops/digest_mismatch`; `ops/missing_sample`; `ops/cancelled`;
-/// those of reading the source, and of [`Format::create`] and [`Writer`](crate::format::Writer).
+/// Those of [`plan`]; under `strict` `ops/would_lose` and `ops/unreadable`; `ops/digest_mismatch`; `ops/missing_sample`;
+/// `ops/cancelled`; those of reading the source, and of [`Format::create`] and [`Writer`](crate::format::Writer).
 pub fn convert(
     source: Arc<dyn Dataset>,
     format: &dyn Format,
