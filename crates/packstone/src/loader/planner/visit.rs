@@ -6,7 +6,6 @@ use super::{JOB_BYTES, Pending, Planner};
 use crate::format::{Access, ShardRef};
 use crate::loader::directory::ShardId;
 use crate::loader::job::{From, Job, Part};
-use crate::model::Batch;
 
 impl Planner {
     /// Hands out a job for the rows that are wanted of a shard; of a map that is there already, for those of one batch.
@@ -60,19 +59,6 @@ impl Planner {
             }
         };
         self.submit(id, from, parts);
-    }
-
-    /// Puts rows of a map into the next job.
-    fn gather(&mut self, id: ShardId, shard: Arc<ShardRef>, batch: Arc<Batch>, parts: Vec<Part>) {
-        if self.gathered.source != id.0 {
-            self.submit_gathered();
-        }
-        let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
-        let gathered = &mut self.gathered;
-        gathered.source = id.0;
-        gathered.bytes += self.row_bytes.saturating_mul(rows as u64);
-        gathered.shards.push((shard, batch, parts.len()));
-        gathered.parts.extend(parts);
     }
 
     /// Hands out jobs for rows that are read apart from the others of their shard: no more at once than is worth it.

@@ -1,0 +1,50 @@
+//! Some rows of a batch as a batch of their own, without a copy of their values.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Batch, mismatch};
+use crate::error::Result;
+
+impl Batch {
+    /// The rows of `rows` as a batch of their own, without a copy of their values.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where there are fewer.
+    pub fn slice(&self, rows: Range<usize>) -> Result<Self> {
+        let columns = self.columns.iter().map(|column| {
+            let short =
+                || mismatch(format!("expected at least {} rows, found {}", rows.end, self.rows));
+            column.slice(rows.clone()).ok_or_else(short)
+        });
+        let mut slice =
+            Self::new(Arc::clone(&self.schema), rows.len(), columns.collect::<Result<_>>()?)?;
+        for (range, object) in self.metadata_runs() {
+            if range.end > rows.start && range.start < rows.end {
+                slice.metadata.push((range.end.min(rows.end) - rows.start, Arc::clone(object)));
+            }
+        }
+        slice.identities = self.identities.get(rows).map(Arc::from).unwrap_or_default();
+        Ok(slice)
+    }
+
+    /// The given rows in the given order as a batch of their own, without a copy of their values.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where one is past the end.
+    pub fn select(&self, rows: &[usize]) -> Result<Self> {
+        let columns = self.columns.iter().map(|column| {
+            let short =
+                || mismatch(format!("expected rows below {}, found one past them", self.rows));
+            column.select(rows).ok_or_else(short)
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        let mut out = Self::new(Arc::clone(&self.schema), rows.len(), columns)?;
+        if !self.metadata.is_empty() {
+            let of = |row: &usize| self.metadata(*row).cloned().unwrap_or_default();
+            out.metadata = rows.iter().enumerate().map(|(at, row)| (at + 1, of(row))).collect();
+        }
+        out.identities = rows.iter().filter_map(|row| self.identities.get(*row).cloned()).collect();
+        Ok(out)
+    }
+}
