@@ -41,9 +41,6 @@ mod parse;
 mod table;
 mod token;
 
-#[cfg(test)]
-mod tests;
-
 use packstone_container::arrow_table::{Bitmap, ColumnKind, Table};
 use packstone_container::json::Object;
 
@@ -128,3 +125,6 @@ impl Filter {
         table::select(self, table)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,8 +61,13 @@ impl Column {
         ordered.then_some(Self { data, layout: Layout::Ragged { ends }, rows, shapes: None })
     }
 
-    /// Rows of any length at `spans`; `None` where one lies outside of `data`.
+    /// Rows of any length at `spans`, which may be one after another after all; `None` where one lies outside of `data`.
     pub fn scattered_ragged(data: Buf, spans: Vec<Range<usize>>) -> Option<Self> {
+        let starts = std::iter::once(0).chain(spans.iter().map(|span| span.end));
+        let ordered = spans.iter().zip(starts).all(|(span, before)| span.start == before);
+        if ordered && spans.last().map_or(0, |span| span.end) == data.len() {
+            return Self::ragged(data, spans.into_iter().map(|span| span.end).collect());
+        }
         let inside = spans.iter().all(|s| s.start <= s.end && s.end <= data.len());
         let rows = spans.len();
         let layout = Layout::ScatteredRagged { spans };
@@ -109,9 +114,15 @@ impl Column {
         matches!(self.layout, Layout::Dense { .. }).then_some(&self.data)
     }
 
-    /// True where rows lie one after another in memory of their own, as in a batch that was copied together.
+    /// True where rows fill memory of their own, one after another or, those of any length, in another order: as in a batch
+    /// that was copied together.
     pub(crate) fn is_own(&self) -> bool {
-        matches!(self.layout, Layout::Dense { .. } | Layout::Ragged { .. }) && self.data.is_own()
+        let full = match &self.layout {
+            Layout::Dense { .. } | Layout::Ragged { .. } => true,
+            Layout::Scattered { .. } => false,
+            Layout::ScatteredRagged { .. } => self.total(0..self.rows) == self.data.len(),
+        };
+        full && self.data.is_own()
     }
 
     /// Bytes of each row, where the layout gives all the same.

@@ -201,15 +201,7 @@ impl Filling {
                         kept.iter().map(span).collect::<Option<_>>()?
                     }
                 };
-                let starts = std::iter::once(0).chain(spans.iter().map(|span| span.end));
-                let last = spans.last().map_or(0, |span| span.end);
-                let ordered = spans.iter().zip(starts).all(|(span, before)| span.start == before);
-                if ordered && last == self.data.len() {
-                    let ends = spans.into_iter().map(|span| span.end).collect();
-                    Column::ragged(self.data.freeze(), ends)
-                } else {
-                    Column::scattered_ragged(self.data.freeze(), spans)
-                }
+                Column::scattered_ragged(self.data.freeze(), spans)
             }
         };
         match dims {

@@ -19,7 +19,6 @@ use super::cache::Cache;
 use super::maps::Stay;
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
-use crate::model::Column;
 
 /// No LZ4 block gains more than 255 bytes with one.
 const MAX_RATIO: u64 = 255;
@@ -83,7 +82,7 @@ impl<'c> Shards<'c> {
             && entry.algo == Algo::None
         {
             let spans = stored.into_iter().map(|(_, span)| span).collect();
-            return Ok(Payloads { bytes: shard.clone(), spans, together: false });
+            return Ok(Payloads { bytes: shard.clone(), spans });
         }
         let room = |(place, span): &(usize, Range<usize>)| {
             let (entry, shard) = self.opened.get(*place)?;
@@ -113,7 +112,7 @@ impl<'c> Shards<'c> {
             }
             spans.push(start..out.len());
         }
-        Ok(Payloads { bytes: out.freeze(), spans, together: true })
+        Ok(Payloads { bytes: out.freeze(), spans })
     }
 }
 
@@ -129,18 +128,6 @@ fn stated_length(stored: &[u8]) -> Option<u64> {
 pub(super) struct Payloads {
     pub(super) bytes: Buf,
     pub(super) spans: Vec<Range<usize>>,
-    /// One after another, with nothing between them.
-    together: bool,
-}
-
-impl Payloads {
-    /// The payloads as values.
-    pub(super) fn column(&self) -> Option<Column> {
-        match self.together {
-            true => Column::ragged(self.bytes.clone(), self.spans.iter().map(|s| s.end).collect()),
-            false => Column::scattered_ragged(self.bytes.clone(), self.spans.clone()),
-        }
-    }
 }
 
 /// Why a compressed payload is none.

@@ -106,7 +106,9 @@ impl Cache {
         let mut columns = Vec::with_capacity(stored.len());
         for stored in stored {
             let column = match &stored.place {
-                FieldPlace::Payload => payloads.column(),
+                FieldPlace::Payload => {
+                    Column::scattered_ragged(payloads.bytes.clone(), payloads.spans.clone())
+                }
                 FieldPlace::Tensor(_) => tensors.next().flatten(),
                 FieldPlace::Column(name) => self.field_of_table(stored, name, table, samples)?,
             };
