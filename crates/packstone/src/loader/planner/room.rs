@@ -12,6 +12,10 @@ const MOST_ROWS: u64 = 1 << 17;
 
 impl Planner {
     pub(super) fn has_room(&self) -> bool {
+        // Before rows were seen, nobody knows how many fit.
+        if !self.learned {
+            return self.planned.is_empty();
+        }
         if self.hand {
             // Looking farther ahead gains nothing: a job for each thread, one that waits and one to be taken.
             let threads = self.course.threads as u64;
@@ -23,9 +27,7 @@ impl Planner {
             return self.planned.is_empty() || more && (room || !self.gathered.parts.is_empty());
         }
         let window = if self.checks_ahead() { self.course.window } else { self.window() };
-        // Before rows were seen, nobody knows how many fit.
-        let known = self.learned && self.bytes < window && self.rows < MOST_ROWS;
-        self.planned.is_empty() || known
+        self.planned.is_empty() || self.bytes < window && self.rows < MOST_ROWS
     }
 
     /// True where threads that have nothing to copy can compare whole shards with their checksums.

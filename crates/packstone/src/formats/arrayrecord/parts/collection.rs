@@ -10,11 +10,14 @@ use packstone_container::codec::Codec;
 use packstone_io::{Buf, BufferPool, Kind};
 
 use super::super::codes;
-use super::file::{File, PART_BYTES};
+use super::file::File;
 use super::frame::Frame;
 use crate::error::{Error, Place, Result};
 use crate::format::{Collection, ReadContext, ShardRef};
 use crate::model::{Batch, Schema};
+
+/// Bytes of records that memory is had for before they are seen, at most.
+const TOGETHER: u64 = 64 << 20;
 
 /// A file, and the number that its first record has in the dataset.
 pub type Placed = (Arc<File>, u64);
@@ -95,7 +98,8 @@ fn together<'f>(
         return Ok((record, vec![span]));
     }
     let likely = asked.clone().map(|(file, _, records)| file.likely_bytes(records));
-    let likely = likely.fold(0, u64::saturating_add).min(PART_BYTES);
+    // What the index says is a wish, not a fact.
+    let likely = likely.fold(0, u64::saturating_add).min(TOGETHER);
     let mut data = pool.take_growing(usize::try_from(likely).unwrap_or(0))?;
     let mut spans = vec![0..0; count];
     for (file, places, records) in asked.filter(|(_, places, _)| !places.is_empty()) {

@@ -16,7 +16,7 @@ use crate::error::{Error, Place, Result};
 use crate::model::own::Own;
 
 /// Bytes of a file, or of what they decode to, that are read at once; a larger chunk is read alone.
-pub const PART_BYTES: u64 = 8 << 20;
+const PART_BYTES: u64 = 8 << 20;
 /// Records that are read at once, unless one chunk has more.
 const PART_RECORDS: u64 = 16 << 10;
 /// Decoders that are kept while nobody reads.
