@@ -8,25 +8,28 @@
 //! Memory is bounded by the window of records in work, and by the metadata of all samples, which the one batch of
 //! `metadata.arrow` needs at the end. Equal samples and options give equal bytes, those of the original where it can be.
 
-use std::collections::BTreeMap;
+mod base;
+mod finish;
+mod resume;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
-use packstone_container::Limits;
 use packstone_container::json::Object;
-use packstone_io::{BufferPool, Journal, Kind, RelPath, RootMut};
+use packstone_io::{BufferPool, Journal, RelPath, RootMut};
 
-use super::codes;
 use super::options::{WriterOptions, invalid};
 use super::parts::encode::{Encoder, Job, Records};
-use super::parts::journal::{self, Head};
-use super::parts::resume::{Left, clear};
-use super::parts::rows::{Rows, Spelled, places};
+use super::parts::journal;
+use super::parts::resume::Left;
+use super::parts::rows::{Rows, Spelled};
 use super::parts::shards::Shards;
-use super::parts::stage::{Cache, Stage};
-use crate::error::{Error, Place, Result};
+use super::parts::stage::Stage;
+use crate::error::Result;
 use crate::exec::Pipeline;
-use crate::format::{Writer, Written};
 use crate::model::{Batch, Schema};
+use resume::{head, resume};
+
+pub use base::BaseWriter;
 
 /// Bytes of samples that one thread encodes at once, about.
 const JOB_BYTES: u64 = 1 << 20;
@@ -200,206 +203,4 @@ impl CacheWriter {
         }
         Ok(())
     }
-
-    /// Writes the rest; the cache is complete then, and not seen yet.
-    ///
-    /// # Errors
-    /// `no_samples`; I/O faults.
-    fn seal(&mut self) -> Result<Written> {
-        if self.failed {
-            let message = "expected a writer without a failure, found one that failed before";
-            return Err(invalid(message.to_owned()));
-        }
-        let place = || Place::file(&self.stage.folder);
-        let Some(columns) = self.rows.columns().map(|columns| columns.specs.clone()) else {
-            let message = "expected at least one sample, found none";
-            return Err(Error::new(Kind::Invalid, codes::NO_SAMPLES, place(), message));
-        };
-        while !self.encoders.is_empty() {
-            self.collect()?;
-        }
-        self.shards.finish()?;
-        let descriptor = self.rows.descriptor(self.carried.take());
-        self.stage.seal(Cache {
-            columns: &columns,
-            values: self.rows.take_values(),
-            shards: &self.shards.closed,
-            descriptor: &descriptor,
-            version: self.options.version,
-        })?;
-        if let Some((path, journal)) = self.journal.take() {
-            drop(journal);
-            self.stage.root.remove(&path)?;
-        }
-        let closed = self.shards.closed.iter();
-        Ok(Written {
-            samples: closed.clone().map(|closed| closed.lengths.len() as u64).sum(),
-            shards: closed.len() as u64,
-            bytes: closed.map(|closed| closed.entry.bytes).sum(),
-        })
-    }
-
-    /// Writes the rest and shows the cache.
-    ///
-    /// # Errors
-    /// `no_samples`, `cache_exists`; I/O faults. Then nothing is seen.
-    pub fn finish(self) -> Result<Written> {
-        finish_all(vec![self])
-    }
-}
-
-/// Completes several caches, then shows them one after another; where one cannot be shown, those before it are taken
-/// back.
-///
-/// # Errors
-/// As for [`CacheWriter::finish`].
-pub fn finish_all(mut writers: Vec<CacheWriter>) -> Result<Written> {
-    let mut all = Written::default();
-    for writer in &mut writers {
-        let written = writer.seal()?;
-        all.samples += written.samples;
-        all.shards += written.shards;
-        all.bytes += written.bytes;
-    }
-    for at in 0..writers.len() {
-        let Some(writer) = writers.get_mut(at) else { break };
-        match writer.stage.publish() {
-            Ok(()) => writer.done = true,
-            Err(error) => {
-                for shown in writers.iter_mut().take(at) {
-                    shown.stage.unpublish();
-                    shown.done = false;
-                }
-                return Err(error);
-            }
-        }
-    }
-    Ok(all)
-}
-
-/// Writes the collections of a dataset, one cache each, into one folder.
-pub struct BaseWriter {
-    root: Arc<dyn RootMut>,
-    schema: Arc<Schema>,
-    carried: Option<Object>,
-    options: WriterOptions,
-    /// What manifests call the caches whose folders have other names.
-    sources: BTreeMap<String, String>,
-    caches: Vec<(String, CacheWriter)>,
-}
-
-impl BaseWriter {
-    /// For collections of this schema.
-    ///
-    /// # Errors
-    /// `option_invalid`.
-    pub fn new(
-        root: Arc<dyn RootMut>,
-        schema: Arc<Schema>,
-        carried: Option<Object>,
-        options: WriterOptions,
-    ) -> Result<Self> {
-        options.check()?;
-        places(&schema, &options)?;
-        let (sources, caches) = (BTreeMap::new(), Vec::new());
-        Ok(Self { root, schema, carried, options, sources, caches })
-    }
-
-    /// Says what the manifest of a collection calls it, where that is not the name of its folder.
-    pub fn name_source(&mut self, collection: &str, source: &str) {
-        self.sources.insert(collection.to_owned(), source.to_owned());
-    }
-}
-
-impl Writer for BaseWriter {
-    fn write(&mut self, collection: &str, batch: &Batch) -> Result<()> {
-        let at = match self.caches.iter().position(|(name, _)| name == collection) {
-            Some(at) => at,
-            None => {
-                let (root, carried) = (Arc::clone(&self.root), self.carried.clone());
-                let source_name = self.sources.get(collection).cloned();
-                let options = WriterOptions { source_name, ..self.options.clone() };
-                let cache = CacheWriter::create(root, collection, &self.schema, carried, &options)?;
-                self.caches.push((collection.to_owned(), cache));
-                self.caches.len() - 1
-            }
-        };
-        let Some((_, cache)) = self.caches.get_mut(at) else { return Ok(()) };
-        // What another writer had written comes again.
-        let skip = usize::try_from(cache.ahead).unwrap_or(usize::MAX).min(batch.rows());
-        cache.ahead -= skip as u64;
-        match skip {
-            0 => cache.write(batch),
-            _ => cache.write(&batch.slice(skip..batch.rows())?),
-        }
-    }
-
-    fn finish(self: Box<Self>) -> Result<Written> {
-        if self.caches.is_empty() {
-            let message =
-                "expected at least one sample, found none: the format has no dataset without";
-            return Err(Error::new(Kind::Invalid, codes::NO_SAMPLES, Place::default(), message));
-        }
-        finish_all(self.caches.into_iter().map(|(_, cache)| cache).collect())
-    }
-}
-
-impl Drop for CacheWriter {
-    fn drop(&mut self) {
-        if self.done {
-            return;
-        }
-        if self.options.keep_partial {
-            // What is full already still gets to the disk and into the journal.
-            while !self.encoders.is_empty() && self.collect().is_ok() {}
-            self.shards.abandon();
-            return;
-        }
-        while self.encoders.next_result().is_some() {}
-        self.shards.abandon();
-        self.journal = None;
-        self.stage.discard();
-    }
-}
-
-/// What a writer does, once its columns are known.
-fn head(
-    stage: &Stage,
-    rows: &Rows,
-    carried: &Option<Object>,
-    options: &WriterOptions,
-) -> Option<Head> {
-    Some(Head {
-        name: stage.source_name.clone(),
-        options: options.fingerprint(),
-        json: rows.is_json(),
-        columns: rows.columns()?.specs.clone(),
-        descriptor: rows.descriptor(carried.clone()).to_value(),
-    })
-}
-
-/// Takes over what was left in a stage; `None` where that is nothing, and then it is removed.
-fn resume(
-    stage: &Stage,
-    rows: &mut Rows,
-    carried: &Option<Object>,
-    options: &WriterOptions,
-) -> Result<Option<Left>> {
-    let left = Left::find(stage, &Limits::default())?.filter(|left| !left.shards.is_empty());
-    let Some(left) = left else {
-        clear(stage, &[], false)?;
-        for journal in journal::journals(stage.root.as_ref(), &stage.folder)? {
-            stage.root.remove(&journal)?;
-        }
-        return Ok(None);
-    };
-    rows.restore(left.head.columns.clone(), left.values.clone(), left.head.json)?;
-    if head(stage, rows, carried, options).as_ref() != Some(&left.head) {
-        let message =
-            "expected the cache that was begun with the same fields and options, found another";
-        let place = Place::file(&stage.folder);
-        return Err(Error::new(Kind::Conflict, codes::STAGE_DIFFERS, place, message));
-    }
-    clear(stage, &left.closed(), false)?;
-    Ok(Some(left))
 }

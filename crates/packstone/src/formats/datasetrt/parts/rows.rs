@@ -3,21 +3,23 @@
 //! The first sample says which columns there are; all others must have the same names and kinds. What the original could
 //! not store or would store as something else is refused, with the number of the sample.
 
-use std::collections::BTreeMap;
+mod cells;
+mod infer;
+mod places;
 
-use packstone_container::arrow_table::{Cell, Column};
+use packstone_container::arrow_table::Column;
 use packstone_container::json::{self, NonFinite, Object, Style, Value};
 use packstone_io::Kind;
 
 use super::super::codes;
-use super::super::layout::RESERVED;
-use super::super::options::{SampleMetadata, WriterOptions, invalid};
-use super::super::schema::{ColumnSpec, ValueKind};
-use super::descriptor::{Descriptor, FieldPlace, StoredField, column_kind};
+use super::super::options::{SampleMetadata, WriterOptions};
+use super::super::schema::ColumnSpec;
+use super::descriptor::{Descriptor, FieldPlace, StoredField};
 use super::record::Spelling;
-use super::values;
 use crate::error::{Error, Place, Result};
-use crate::model::{Batch, DType, Field, Schema};
+use crate::model::{Batch, Schema};
+
+pub use places::places;
 
 /// The column of metadata that are JSON text.
 pub const METADATA_COLUMN: &str = "packstone_metadata";
@@ -62,49 +64,6 @@ pub struct Spelled {
     pub text: String,
     /// Where each ends.
     pub ends: Vec<usize>,
-}
-
-/// Where the fields of samples go under these options.
-///
-/// # Errors
-/// `option_invalid` where a field that shall be a column is not there or cannot be one.
-pub fn places(schema: &Schema, options: &WriterOptions) -> Result<Vec<StoredField>> {
-    for name in &options.columns {
-        let position = schema.position(name);
-        let field = position.and_then(|at| schema.fields.get(at)).ok_or_else(|| {
-            let known: Vec<_> = schema.fields.iter().map(|f| f.key.to_string()).collect();
-            let known = known.join(", ");
-            invalid(format!("expected metadata to name fields of {known}, found {name:?}"))
-        })?;
-        if column_kind(field).is_none() {
-            return Err(invalid(format!(
-                "expected a scalar of numbers, booleans or text as metadata column {name:?}, found {} of shape {:?}",
-                field.dtype, field.shape
-            )));
-        }
-    }
-    let is_column = |field: &Field| options.columns.contains(&field.key.to_string());
-    let mut rest = schema.fields.iter().filter(|field| !is_column(field));
-    let whole = match (rest.next(), rest.next()) {
-        (Some(only), None) => only.dtype == DType::Bytes && only.is_variable(),
-        _ => false,
-    };
-    let mut taken = std::collections::HashSet::new();
-    let mut free = |wish: String| {
-        let mut name = wish;
-        while name == "__metadata__" || !taken.insert(name.clone()) {
-            name.push('_');
-        }
-        name
-    };
-    let place = |field: &Field| match (is_column(field), whole) {
-        (true, _) => FieldPlace::Column(field.key.to_string()),
-        (false, true) => FieldPlace::Payload,
-        (false, false) => FieldPlace::Tensor(free(field.key.to_string())),
-    };
-    let places: Vec<FieldPlace> = schema.fields.iter().map(place).collect();
-    let fields = schema.fields.iter().zip(places);
-    Ok(fields.map(|(field, place)| StoredField { field: field.clone(), place }).collect())
 }
 
 impl Rows {
@@ -230,214 +189,12 @@ impl Rows {
         self.samples += batch.rows() as u64;
         Ok(spelled)
     }
-
-    /// The cells of a row, one a column.
-    fn cells<'c>(
-        &self,
-        columns: &Columns,
-        batch: &'c Batch,
-        row: usize,
-        metadata: Option<&'c Object>,
-        text: Option<&'c str>,
-        sample: u64,
-    ) -> Result<Vec<Cell<'c>>> {
-        let members = metadata.map_or(0, Object::len);
-        if text.is_none() && members != columns.members {
-            return Err(self.other_members(columns, metadata, sample));
-        }
-        let mut cells = Vec::with_capacity(columns.specs.len());
-        for (spec, source) in columns.specs.iter().zip(&columns.sources) {
-            let cell = match source {
-                Source::Json => Cell::Utf8(text.unwrap_or_default()),
-                Source::Field(position) => self.field_cell(batch, *position, row, sample)?,
-                Source::Member(name) => {
-                    let value = metadata.and_then(|metadata| metadata.get(name));
-                    let value =
-                        value.ok_or_else(|| self.other_members(columns, metadata, sample))?;
-                    member_cell(value).map_err(|found| {
-                        let message = format!("expected bool, int, float or string, found {found}");
-                        refused(sample, name, message)
-                    })?
-                }
-            };
-            if cell.kind() != Some(spec.kind.column()) {
-                let found = kind_of(cell).map_or("null", ValueKind::name);
-                let message = format!(
-                    "expected a value of kind {}, as in the samples before, found {found}",
-                    spec.kind.name()
-                );
-                return Err(refused(sample, &spec.name, message));
-            }
-            if let Cell::Float64(x) = cell
-                && !x.is_finite()
-                && !self.options.non_finite
-            {
-                let message = format!(
-                    "expected a finite float, found {x}: the original could not read the sample \
-                     (option non_finite takes it)"
-                );
-                return Err(refused(sample, &spec.name, message));
-            }
-            cells.push(cell);
-        }
-        Ok(cells)
-    }
-
-    fn field_cell<'c>(
-        &self,
-        batch: &'c Batch,
-        position: usize,
-        row: usize,
-        sample: u64,
-    ) -> Result<Cell<'c>> {
-        let stored = self.fields.get(position);
-        let bytes = batch.columns().get(position).and_then(|column| column.bytes(row));
-        let cell = stored.zip(bytes).and_then(|(s, bytes)| values::cell(&s.field.dtype, bytes));
-        cell.ok_or_else(|| {
-            let name = stored.map(|s| s.field.key.to_string()).unwrap_or_default();
-            let message = "expected an integer of 64 bits with sign or a text, found another value";
-            refused(sample, &name, message.to_owned())
-        })
-    }
-
-    /// The error for a sample whose metadata have other members than the first one's.
-    fn other_members(&self, columns: &Columns, metadata: Option<&Object>, sample: u64) -> Error {
-        let expected = columns.sources.iter().filter_map(|source| match source {
-            Source::Member(name) => Some(name.as_str()),
-            _ => None,
-        });
-        let expected: Vec<&str> = expected.collect();
-        let members: Vec<String> =
-            metadata.into_iter().flat_map(Object::keys).map(|key| key.to_string()).collect();
-        let missing = expected.iter().find(|name| !members.iter().any(|found| found == *name));
-        let more = members.iter().find(|found| !expected.contains(&found.as_str()));
-        let (name, message) = match (missing, more) {
-            (Some(name), _) => (
-                (*name).to_owned(),
-                "expected this member, as in the metadata of the samples before, found none",
-            ),
-            (None, Some(name)) => (
-                name.clone(),
-                "expected no such member, as in the metadata of the samples before, found one",
-            ),
-            (None, None) => (String::new(), "expected text as names of members, found others"),
-        };
-        let message = format!("{message} (option sample_metadata \"json\" takes any)");
-        refused(sample, &name, message)
-    }
-
-    /// The columns that the first row of a batch asks for.
-    fn infer(&mut self, batch: &Batch) -> Result<Columns> {
-        let metadata = batch.metadata(0).map(AsRef::as_ref);
-        let flat = metadata.is_some_and(|m| {
-            m.iter().all(|(key, value)| key.as_str().is_some() && member_cell(value).is_ok())
-        });
-        let json = *self.json.get_or_insert(!flat);
-        let mut sources: BTreeMap<String, (ValueKind, Source)> = BTreeMap::new();
-        let mut add = |name: String, kind: ValueKind, source: Source| match sources
-            .insert(name.clone(), (kind, source))
-        {
-            None => Ok(()),
-            Some(_) => Err(invalid(format!("expected each column once, found {name:?} again"))),
-        };
-        if json {
-            add(METADATA_COLUMN.to_owned(), ValueKind::String, Source::Json)?;
-        } else {
-            for (key, value) in metadata.into_iter().flat_map(Object::iter) {
-                let name = key.as_str().ok_or_else(|| {
-                    let message = "expected Unicode text as a name, found an unpaired surrogate";
-                    refused(self.samples, "", message.to_owned())
-                })?;
-                let cell = member_cell(value).map_err(|found| {
-                    let message = format!(
-                        "expected bool, int, float or string, found {found} (option \
-                         sample_metadata \"json\" takes any)"
-                    );
-                    refused(self.samples, name, message)
-                })?;
-                let kind = kind_of(cell).unwrap_or(ValueKind::String);
-                add(self.free_name(name)?, kind, Source::Member(name.to_owned()))?;
-            }
-        }
-        for (position, stored) in self.fields.iter().enumerate() {
-            if let FieldPlace::Column(name) = &stored.place {
-                let kind = column_kind(&stored.field).unwrap_or(ValueKind::String);
-                add(self.free_name(name)?, kind, Source::Field(position))?;
-            }
-        }
-        if sources.is_empty() {
-            let message = "expected at least one metadata column, found none: the format has no \
-                           samples without (option sample_metadata \"json\" gives them one)";
-            return Err(refused(self.samples, "", message.to_owned()));
-        }
-        let (specs, sources) = sources
-            .into_iter()
-            .map(|(name, (kind, source))| (ColumnSpec::new(name, kind), source))
-            .unzip();
-        Ok(self.columns_of(specs, sources))
-    }
-
-    fn columns_of(&self, specs: Vec<ColumnSpec>, sources: Vec<Source>) -> Columns {
-        let spelling = Spelling::new(&specs, self.options.peer_exact_floats);
-        let members = sources.iter().filter(|source| matches!(source, Source::Member(_))).count();
-        Columns { specs, sources, spelling, members }
-    }
-
-    /// The name of a column, which is not one of the original's table.
-    fn free_name(&self, name: &str) -> Result<String> {
-        if RESERVED.contains(&name) && self.options.reserved_prefix.is_none() {
-            let message = format!(
-                "expected other column names than {}, which the original's table has itself \
-                 (option reserved_prefix renames them)",
-                RESERVED.join(", ")
-            );
-            return Err(refused(self.samples, name, message));
-        }
-        Ok(self.renamed(name))
-    }
-
-    fn renamed(&self, name: &str) -> String {
-        match &self.options.reserved_prefix {
-            Some(prefix) if RESERVED.contains(&name) => format!("{prefix}{name}"),
-            _ => name.to_owned(),
-        }
-    }
-
-    fn original(&self, name: &str) -> String {
-        let original = RESERVED.iter().find(|reserved| self.renamed(reserved) == name);
-        original.map_or(name, |reserved| *reserved).to_owned()
-    }
 }
 
 /// Metadata as text, to the letter.
 fn spell(metadata: &Object) -> String {
     let style = Style { non_finite: NonFinite::Token, ..Style::COMPACT };
     json::write(&Value::Object(metadata.clone()), &style)
-}
-
-/// A member of metadata as a cell, or what it is instead.
-fn member_cell(value: &Value) -> Result<Cell<'_>, String> {
-    match value {
-        Value::Bool(value) => Ok(Cell::Bool(*value)),
-        Value::String(text) => Ok(Cell::Utf8(text)),
-        Value::Number(number) if number.is_integer() => {
-            let integer = number.as_i64().map(Cell::Int64);
-            integer.ok_or_else(|| format!("{number}, an integer beyond 64 bits"))
-        }
-        Value::Number(number) => {
-            let x = number.to_f64();
-            match x.is_finite() || !number.is_standard() {
-                true => Ok(Cell::Float64(x)),
-                false => Err(format!("{number}, beyond the range of doubles")),
-            }
-        }
-        other => Err(other.kind().to_owned()),
-    }
-}
-
-fn kind_of(cell: Cell<'_>) -> Option<ValueKind> {
-    let kind = cell.kind()?;
-    ValueKind::ALL.into_iter().find(|known| known.column() == kind)
 }
 
 /// The error for a sample that cannot be stored.

@@ -21,7 +21,9 @@ mod active;
 mod bundle;
 mod drawn;
 mod fetch;
+mod opened;
 mod pass;
+mod payloads;
 mod state;
 
 use std::sync::Arc;

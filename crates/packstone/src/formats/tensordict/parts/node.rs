@@ -15,21 +15,24 @@
 //! Every folder node keeps the document that it was read from, so a rewrite can leave what packstone does not know
 //! where it was; a node that is made anew has none. Trees are no deeper than the limits of their reader.
 
+mod bytes;
+mod collections;
+mod fault;
+mod values;
+
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
-use packstone_container::json::{Object, Value};
-use packstone_container::pickle::Class as Container;
-use packstone_io::{Buf, Kind};
+use packstone_container::json::Object;
 
-use super::super::codes;
 use super::super::layout::SOURCE;
 use super::class::Class;
-use super::index::Index;
-use super::view::ViewOp;
-use crate::error::{Error, Place, Result};
-use crate::model::{DType, Finding, Severity};
+use crate::model::DType;
+
+pub use bytes::{Bytes, Source};
+pub use collections::{LazyStack, LazyView, SubTensorDict, TensorClass, TensorDict};
+pub use fault::Fault;
+pub use values::{FieldFiles, FieldValue, NonTensor, NonTensorStack, StackValues};
 
 /// One node.
 #[derive(Clone, Debug)]
@@ -47,209 +50,6 @@ pub enum Node {
     TensorClass(TensorClass),
     /// A collection that could not be read.
     Broken(Fault),
-}
-
-/// Why something could not be read: an error that can be told more than once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault(Arc<(Kind, &'static str, Place, String)>);
-
-impl Fault {
-    /// A fault with its stable code.
-    pub fn new(kind: Kind, code: &'static str, place: Place, message: impl Into<String>) -> Self {
-        Self(Arc::new((kind, code, place, message.into())))
-    }
-
-    /// The stable code.
-    pub fn code(&self) -> &'static str {
-        self.0.1
-    }
-
-    /// As an error.
-    pub fn error(&self) -> Error {
-        let (kind, code, place, message) = self.0.as_ref();
-        Error::new(*kind, code, place.clone(), message.clone())
-    }
-
-    /// As a finding.
-    pub fn finding(&self) -> Finding {
-        let (_, code, place, message) = self.0.as_ref();
-        Finding::new(Severity::Error, code, place.clone(), message.clone())
-    }
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Self::new(error.kind(), error.code(), error.place().clone(), error.message())
-    }
-}
-
-/// A file of a store, opened when its bytes are asked for.
-pub trait Source: fmt::Debug + Send + Sync {
-    /// Its path in the store, `/`-separated.
-    fn path(&self) -> String;
-
-    /// Its length in bytes; that of the decoded bytes in an archive.
-    fn len(&self) -> u64;
-
-    /// True for a file of no bytes.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// True where it holds one tensor and nothing behind it, as entries of archives do.
-    fn is_exact(&self) -> bool {
-        false
-    }
-
-    /// Finds the bytes without reading them, where a store can say beforehand that it will not find them.
-    ///
-    /// # Errors
-    /// `Corrupt`, `Unsupported`, with the file.
-    fn locate(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// True where the bytes should be let go soon: there are more files like it than can be held at once.
-    fn is_fleeting(&self) -> bool {
-        false
-    }
-
-    /// True where its bytes stand in the store as an element of their alignment needs them.
-    fn is_aligned(&self) -> bool {
-        true
-    }
-
-    /// All of its bytes.
-    ///
-    /// # Errors
-    /// `Corrupt`, `Limit`, `Io`, with the file.
-    fn open(&self) -> Result<Buf>;
-
-    /// The CRC-32 of its bytes, where they are many and would have to be decoded: [`Source::stream`] spares the memory
-    /// that [`Source::open`] takes for them.
-    fn packed(&self) -> Option<u32> {
-        None
-    }
-
-    /// Hands over all of its bytes piece by piece, checked at the end where they are decoded.
-    ///
-    /// # Errors
-    /// Those of [`Source::open`], but no limit of memory; those of `sink`.
-    fn stream(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        sink(&self.open()?)
-    }
-
-    /// Compares the bytes with the checksum that the store has of them, where it has one and reading does not look.
-    ///
-    /// # Errors
-    /// `crc_mismatch`; those of [`Source::open`].
-    fn verify(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Bytes: in a store until asked for, or at hand.
-#[derive(Clone, Debug)]
-pub enum Bytes {
-    /// The first `len` bytes of a file that holds at least as many.
-    Stored {
-        /// The file.
-        file: Arc<dyn Source>,
-        /// How many of its bytes count.
-        len: u64,
-    },
-    /// At hand.
-    Given(Buf),
-    /// Not to be had.
-    Faulty(Fault),
-}
-
-impl Bytes {
-    /// How many; `None` where they are not to be had.
-    pub fn len(&self) -> Option<u64> {
-        match self {
-            Self::Stored { len, .. } => Some(*len),
-            Self::Given(bytes) => Some(bytes.as_ref().len() as u64),
-            Self::Faulty(_) => None,
-        }
-    }
-
-    /// True where there are none, or none to be had.
-    pub fn is_empty(&self) -> bool {
-        self.len().unwrap_or(0) == 0
-    }
-
-    /// True where the bytes should be let go soon, see [`Source::is_fleeting`].
-    pub fn is_fleeting(&self) -> bool {
-        matches!(self, Self::Stored { file, .. } if file.is_fleeting())
-    }
-
-    /// Hands over the bytes piece by piece.
-    ///
-    /// # Errors
-    /// Those of [`Source::stream`]; the fault.
-    pub fn stream(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        match self {
-            Self::Stored { file, len } if file.len() == *len => file.stream(sink),
-            _ => sink(&self.open()?),
-        }
-    }
-
-    /// The bytes themselves.
-    ///
-    /// # Errors
-    /// Those of [`Source::open`]; the fault.
-    pub fn open(&self) -> Result<Buf> {
-        match self {
-            Self::Given(bytes) => Ok(bytes.clone()),
-            Self::Faulty(fault) => Err(fault.error()),
-            Self::Stored { file, len } => {
-                let all = file.open()?;
-                let wanted = usize::try_from(*len).ok().and_then(|len| all.slice(..len));
-                wanted.ok_or_else(|| {
-                    let message = format!("expected {len} bytes, found {}", all.as_ref().len());
-                    let place = Place::file(file.path());
-                    Error::new(Kind::Corrupt, codes::TRUNCATED_LEAF, place, message)
-                })
-            }
-        }
-    }
-}
-
-/// A mapping of keys to nodes.
-#[derive(Clone, Debug)]
-pub struct TensorDict {
-    /// Its class: usually `tensordict:TensorDict`, else one that nobody knows.
-    pub class: Class,
-    /// The batch size.
-    pub batch_size: Vec<u64>,
-    /// The label of its device; nothing is ever placed there.
-    pub device: Option<String>,
-    /// The names of the batch dimensions, where any has one.
-    pub names: Option<Vec<Option<String>>>,
-    /// Keys and nodes in load order: leaves first, then collections.
-    pub entries: Vec<(String, Node)>,
-    /// Its document as read.
-    pub document: Option<Arc<Object>>,
-}
-
-impl TensorDict {
-    /// A plain tensordict on the host without names, as new saves have them.
-    pub fn new(batch_size: Vec<u64>, entries: Vec<(String, Node)>) -> Self {
-        Self {
-            class: Class::exported("TensorDict"),
-            batch_size,
-            device: Some("cpu".to_owned()),
-            names: None,
-            entries,
-            document: None,
-        }
-    }
-
-    /// The node of a key.
-    pub fn get(&self, key: &str) -> Option<&Node> {
-        self.entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
-    }
 }
 
 /// A tensor.
@@ -274,145 +74,6 @@ pub struct NestedTensor {
     pub sizes: Bytes,
     /// The elements of all parts, one after another; where a store has no file for them, none.
     pub data: Bytes,
-}
-
-/// The value of a field that is no tensor.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum FieldValue {
-    /// As its document has it.
-    Json(Value),
-    /// A container class itself, as pytrees store it.
-    Container(Container),
-    /// In the pickle of its node, which nobody executes.
-    Pickled,
-    /// Not to be had.
-    Faulty(Fault),
-}
-
-/// The files beside the document of a node with fields, for whoever copies them.
-#[derive(Clone, Debug, Default)]
-pub struct FieldFiles {
-    /// `other.pickle`.
-    pub pickle: Option<Arc<dyn Source>>,
-    /// `json_types.json`.
-    pub types: Option<Arc<dyn Source>>,
-}
-
-/// One value for the whole batch.
-#[derive(Clone, Debug)]
-pub struct NonTensor {
-    /// `tensordict:NonTensorData`, `tensordict:MetaData` or a parametrized one.
-    pub class: Class,
-    /// The batch size, which the parent gives.
-    pub batch_size: Vec<u64>,
-    /// The value.
-    pub value: FieldValue,
-    /// Its files.
-    pub files: FieldFiles,
-    /// True where `json_types.json` stands for the pickle.
-    pub replaced: bool,
-    /// True where `json_types.json` was written for another pickle than the one beside it.
-    pub mismatch: bool,
-    /// Its document as read.
-    pub document: Option<Arc<Object>>,
-}
-
-/// The values of a NonTensorStack.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum StackValues {
-    /// Nested lists, one level a stacked dimension, in the order of indices.
-    Json(Vec<Value>),
-    /// Pickled nested lists, which nobody unpickles.
-    Pickled(Arc<dyn Source>),
-    /// Numbered folders, as older releases stored them.
-    Members(Vec<Node>),
-    /// Not to be had.
-    Faulty(Fault),
-}
-
-/// A value each row.
-#[derive(Clone, Debug)]
-pub struct NonTensorStack {
-    /// Its class.
-    pub class: Class,
-    /// The batch size, as the nesting of the values gives it.
-    pub batch_size: Vec<u64>,
-    /// The dimension that was stacked; kept, but the values are in order already.
-    pub stack_dim: u64,
-    /// The label of its device.
-    pub device: Option<String>,
-    /// The values.
-    pub values: StackValues,
-    /// Its document as read.
-    pub document: Option<Arc<Object>>,
-}
-
-/// Nodes stacked along a new dimension, each stored on its own.
-#[derive(Clone, Debug)]
-pub struct LazyStack {
-    /// Its class.
-    pub class: Class,
-    /// That of the members with their number at the stacked dimension.
-    pub batch_size: Vec<u64>,
-    /// The dimension that was stacked.
-    pub stack_dim: u64,
-    /// Its name.
-    pub stack_dim_name: Option<String>,
-    /// The members in order.
-    pub members: Vec<Node>,
-    /// Its document as read.
-    pub document: Option<Arc<Object>>,
-}
-
-/// What an index shows of another node.
-#[derive(Clone, Debug)]
-pub struct SubTensorDict {
-    /// Its class.
-    pub class: Class,
-    /// The batch size that the index leaves.
-    pub batch_size: Vec<u64>,
-    /// The index into the batch dimensions.
-    pub index: Index,
-    /// What is looked at.
-    pub source: Box<Node>,
-    /// Its document as read.
-    pub document: Option<Arc<Object>>,
-}
-
-/// Another node with its batch dimensions rearranged.
-#[derive(Clone, Debug)]
-pub struct LazyView {
-    /// Its class, one a kind of operation.
-    pub class: Class,
-    /// The batch size that the operation leaves.
-    pub batch_size: Vec<u64>,
-    /// The operation.
-    pub op: ViewOp,
-    /// What is looked at.
-    pub source: Box<Node>,
-    /// Its document as read.
-    pub document: Option<Arc<Object>>,
-}
-
-/// A tensordict with a class of its own, and fields that are no tensors.
-#[derive(Clone, Debug)]
-pub struct TensorClass {
-    /// Its class, which need not exist here.
-    pub class: Class,
-    /// Fields in its own document or pickle; those in the tensordict are NonTensor nodes there.
-    pub fields: Vec<(String, FieldValue)>,
-    /// Its files.
-    pub files: FieldFiles,
-    /// True where `json_types.json` stands for the pickle.
-    pub replaced: bool,
-    /// True where `json_types.json` was written for another pickle than the one beside it.
-    pub mismatch: bool,
-    /// The tensordict, or a lazy stack.
-    pub tensordict: Box<Node>,
-    /// Its document as read.
-    pub document: Option<Arc<Object>>,
 }
 
 impl Node {

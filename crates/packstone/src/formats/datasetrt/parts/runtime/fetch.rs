@@ -6,32 +6,20 @@
 //!        └ columns: all into one buffer, in the order of the picks
 //! ```
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use packstone_container::Limits;
-use packstone_container::arrow_table::ArrowFile;
-use packstone_io::{AlignedBuf, Buf, BufferPool};
+use packstone_io::BufferPool;
 
-use super::super::super::document::Algo;
-use super::super::super::layout::LZ4_PREFIX;
-use super::super::cache::Cache;
 use super::super::descriptor::FieldPlace;
-use super::super::index::Row;
 use super::super::joint::Joint;
 use super::super::maps::Stay;
-use super::super::payloads::decode_payload;
 use super::super::read::MetadataReader;
-use super::super::record;
 use super::drawn::{Content, Drawn, Pick};
+use super::opened::{Group, Opened};
+use super::payloads::{Good, Payloads};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
-use crate::model::{Batch, BatchBuilder, Column, Schema};
-
-/// Bytes of a page of memory.
-const PAGE: usize = 4096;
-/// No LZ4 block gains more than 255 bytes with one.
-const MAX_RATIO: usize = 255;
+use crate::model::{Batch, BatchBuilder, Schema};
 
 /// What is read of each sample, and into what.
 #[derive(Clone)]
@@ -53,27 +41,6 @@ pub(super) struct Fetch {
 pub(super) struct Fetched {
     pub(super) drawn: Drawn,
     pub(super) failed: Option<Error>,
-}
-
-/// The first sample that cannot be read: those before it are good.
-struct Good {
-    len: usize,
-    failed: Option<Error>,
-}
-
-impl Good {
-    fn note(&mut self, at: usize, error: Error) {
-        if at < self.len {
-            (self.len, self.failed) = (at, Some(error));
-        }
-    }
-}
-
-/// Samples of one shard, by their places among the picks.
-struct Group<'a> {
-    cache: &'a Cache,
-    shard: u64,
-    at: &'a [usize],
 }
 
 impl Fetch {
@@ -249,164 +216,6 @@ impl Fetch {
             batch = batch.with_identities(named.collect())?;
         }
         Ok(Content::Columns(batch))
-    }
-}
-
-/// A shard that samples are read from.
-struct Opened<'a> {
-    cache: &'a Cache,
-    table: Arc<ArrowFile>,
-    bytes: Buf,
-    algo: Algo,
-}
-
-impl<'a> Opened<'a> {
-    fn of(group: &Group<'a>) -> Result<Self> {
-        let cache = group.cache;
-        cache.look_at_index()?;
-        cache.look_at_shard(group.shard)?;
-        let table = cache.table()?;
-        let (entry, bytes) = cache.shard(group.shard, Stay::Kept)?;
-        Ok(Self { cache, table, bytes, algo: entry.algo })
-    }
-
-    /// Where the payload of a record lies, whose copy of the metadata says what the table says.
-    fn payload(&self, sample: u64, row: Row, context: &ReadContext) -> Result<Range<usize>> {
-        let place = || self.cache.sample_place(sample, row);
-        let record = match record::find(&self.bytes, row) {
-            Some(record) => record,
-            None => record::locate(&self.bytes, row, &place())?,
-        };
-        if self.cache.options.compare {
-            let copy = self.bytes.get(record.metadata).unwrap_or_default();
-            self.cache.compare_copy(copy, &self.table, sample, place, &context.limits)?;
-        }
-        Ok(record.payload)
-    }
-}
-
-/// Payloads that were found in shards.
-struct Payloads {
-    shards: Vec<(Buf, Algo)>,
-    /// Shard and place in it, one a sample.
-    places: Vec<(usize, Range<usize>)>,
-}
-
-impl Payloads {
-    fn new(samples: usize) -> Self {
-        Self { shards: Vec::new(), places: vec![(0, 0..0); samples] }
-    }
-
-    /// Notes where a sample lies in the shard that is added next.
-    fn put(&mut self, at: usize, span: Range<usize>) {
-        if let Some(place) = self.places.get_mut(at) {
-            *place = (self.shards.len(), span);
-        }
-    }
-
-    fn add(&mut self, opened: Opened<'_>) {
-        self.shards.push((opened.bytes, opened.algo));
-    }
-
-    fn stored(&self, at: usize) -> Option<(&[u8], Algo)> {
-        let (shard, span) = self.places.get(at)?;
-        let (bytes, algo) = self.shards.get(*shard)?;
-        Some((bytes.get(span.clone())?, *algo))
-    }
-
-    /// Appends the content of one payload to `out`.
-    fn append(
-        &self,
-        at: usize,
-        out: &mut AlignedBuf,
-        place: impl FnOnce() -> Place,
-        limits: &Limits,
-    ) -> Result<()> {
-        let Some((shard, span)) = self.places.get(at) else { return Ok(()) };
-        let Some((bytes, algo)) = self.shards.get(*shard) else { return Ok(()) };
-        match algo {
-            Algo::None => out.extend_from_buf(bytes, span.clone()).map(drop).map_err(Error::from),
-            Algo::Lz4 => decode_payload(bytes.get(span.clone()).unwrap_or_default(), out, limits)
-                .map_err(|error| error.at(place())),
-        }
-    }
-
-    /// What all of them take, of those that are copied or decoded; a length that a block cannot have is not believed.
-    fn room(&self, all: bool) -> usize {
-        let each =
-            (0..self.places.len()).filter_map(|at| self.stored(at)).map(
-                |(stored, algo)| match algo {
-                    Algo::None if all => stored.len(),
-                    Algo::None => 0,
-                    Algo::Lz4 => {
-                        let stated = stored
-                            .first_chunk::<LZ4_PREFIX>()
-                            .map_or(0, |n| u32::from_le_bytes(*n));
-                        let most = stored.len().saturating_mul(MAX_RATIO);
-                        usize::try_from(stated).unwrap_or(usize::MAX).min(most)
-                    }
-                },
-            );
-        each.fold(0, usize::saturating_add)
-    }
-
-    /// One column, its rows one after another in a buffer of their own.
-    fn columns(
-        mut self,
-        schema: &Arc<Schema>,
-        good: &mut Good,
-        place: impl Fn(usize) -> Place,
-        context: &mut ReadContext,
-    ) -> Result<Batch> {
-        let mut out = context.pool.take(self.room(true))?;
-        let mut ends = Vec::with_capacity(self.places.len());
-        self.places.truncate(good.len);
-        for at in 0..self.places.len() {
-            if let Err(error) = self.append(at, &mut out, || place(at), &context.limits) {
-                good.note(at, error);
-                break;
-            }
-            ends.push(out.len());
-        }
-        let column = Column::ragged(out.freeze(), ends);
-        Batch::new(Arc::clone(schema), good.len, column.into_iter().collect())
-    }
-
-    /// Where they lie, those that were compressed in a buffer of their own.
-    fn views(
-        mut self,
-        good: &mut Good,
-        place: impl Fn(usize) -> Place,
-        context: &mut ReadContext,
-    ) -> Result<Content> {
-        let decoded = self.shards.len();
-        let mut out = None;
-        for at in 0..self.places.len().min(good.len) {
-            let Some((stored, algo)) = self.stored(at) else { break };
-            if algo == Algo::None {
-                // The thread that reads waits for the disk, not the one that takes.
-                let pages = stored.chunks(PAGE).filter_map(<[u8]>::first);
-                std::hint::black_box(pages.fold(0, |all, byte| all ^ byte));
-                continue;
-            }
-            let out = match &mut out {
-                Some(out) => out,
-                none => none.insert(context.pool.take(self.room(false))?),
-            };
-            let start = out.len();
-            if let Err(error) = self.append(at, out, || place(at), &context.limits) {
-                good.note(at, error);
-                break;
-            }
-            let span = start..out.len();
-            if let Some(place) = self.places.get_mut(at) {
-                *place = (decoded, span);
-            }
-        }
-        self.places.truncate(good.len);
-        let mut buffers: Vec<Buf> = self.shards.into_iter().map(|(bytes, _)| bytes).collect();
-        buffers.extend(out.map(|out| out.freeze()));
-        Ok(Content::Views { buffers, places: self.places })
     }
 }
 
