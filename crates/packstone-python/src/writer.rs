@@ -59,7 +59,8 @@ impl Start {
 
     fn create(&self, schema: &Arc<Schema>) -> Result<Box<dyn format::Writer>> {
         let plan = self.plan(schema)?;
-        let made = self.format.create(site::target(&self.path, self.format)?, &plan, &self.options);
+        let root = site::target_of(&self.path, self.format, &self.options)?;
+        let made = self.format.create(root, &plan, &self.options);
         if made.is_err() {
             // Only an empty folder can be removed this way.
             let _ = std::fs::remove_dir(&self.path);
@@ -103,7 +104,9 @@ pub(crate) fn create(
     let state = match schema {
         Some(schema) => start.open(py, &schema)?,
         None => {
-            py.detach(|| site::new_file(&start.path).map(drop)).or_raise(py)?;
+            if !format.resumes(&start.options) {
+                py.detach(|| site::new_file(&start.path).map(drop)).or_raise(py)?;
+            }
             State::Waiting(Box::new(start))
         }
     };

@@ -64,6 +64,11 @@ pub trait Format: Sync {
         false
     }
 
+    /// True where [`Format::create`] under these options goes on with what a killed writer left.
+    fn resumes(&self, _options: &Object) -> bool {
+        false
+    }
+
     /// Opens a dataset; reads no more than its first control document.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packstone_container::Limits;
+use packstone_container::json::Object;
 use packstone_io::{IoError, Kind, LocalRoot, RelPath, Root, RootMut, SoleFile};
 
 use crate::error::{Error, Place, Result};
@@ -40,6 +41,15 @@ pub fn target(path: &Path, format: &dyn Format) -> Result<Arc<dyn RootMut>> {
         true => sole(path),
         false => Ok(Arc::new(LocalRoot::create(path)?)),
     }
+}
+
+/// The same for a writer under these options of [`Format::create`]: what goes on with a dataset that was begun finds it
+/// there.
+///
+/// # Errors
+/// As for [`target`].
+pub fn target_of(path: &Path, format: &dyn Format, options: &Object) -> Result<Arc<dyn RootMut>> {
+    if format.resumes(options) && path.is_dir() { root(path) } else { target(path, format) }
 }
 
 /// True where a dataset of `format` at `path` is one file, by the ending of its name.

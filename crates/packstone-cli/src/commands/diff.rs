@@ -1,8 +1,6 @@
 //! `packstone diff`: where two datasets differ, whatever their formats.
 
-use packstone::error::Place;
 use packstone::ops::{DiffOptions, Difference, Level, diff};
-use packstone::{Error, Kind};
 
 use crate::address::Address;
 use crate::cli::Threads;
@@ -34,8 +32,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
+    let named = args.expected.collection.iter().chain(&args.found.collection);
     let options = DiffOptions {
-        collections: named(args)?.into_iter().collect(),
+        collections: named.cloned().collect(),
+        pair: pair(args),
         level: if args.values_only { Level::Values } else { Level::Full },
         ignore_order: args.ignore_order,
         limit: args.limit,
@@ -62,17 +62,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
     Ok(Exit::found(!report.equal))
 }
 
-/// The one collection that is meant, where one is named.
-fn named(args: &Args) -> Result<Option<String>, Error> {
-    match (&args.expected.collection, &args.found.collection) {
-        (Some(a), Some(b)) if a != b => {
-            let message =
-                format!("expected the same collection on both sides, found {a:?} and {b:?}");
-            Err(Error::new(Kind::Unsupported, "cli/usage", Place::default(), message))
-        }
-        (Some(name), _) | (None, Some(name)) => Ok(Some(name.clone())),
-        (None, None) => Ok(None),
-    }
+/// Two collections of different names, where each side names one.
+fn pair(args: &Args) -> Option<(String, String)> {
+    let (one, other) = args.expected.collection.clone().zip(args.found.collection.clone())?;
+    (one != other).then_some((one, other))
 }
 
 fn print(difference: &Difference, out: &mut Out) -> Outcome<()> {

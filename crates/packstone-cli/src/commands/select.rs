@@ -51,8 +51,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Outcome {
         let message = format!("expected one collection to save, found {}", names.join(", "));
         return Err(Error::new(Kind::Invalid, "cli/usage", Place::default(), message).into());
     }
-    if args.save.is_some() {
+    if let Some(file) = &args.save {
         can_be_saved(opened.dataset.as_ref())?;
+        site::new_file(file)?;
     }
     let (mut selected, mut samples) = (0u64, 0u64);
     for collection in collections {

@@ -2,8 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
-use packstone_container::json::{Style, Value, write};
+use packstone::format::Plan;
+use packstone::model::{Batch, Column, DType, Field, Schema};
+use packstone::site;
+use packstone_container::json::{Object, Style, Value, write};
+use packstone_io::Buf;
 use packstone_testkit::{Snapshot, copy_folder, golden_folder, good_cases};
 
 use crate::support::{Look, clean, expected_of, golden_of, program, run};
@@ -359,4 +364,79 @@ fn a_thousand_caches_are_read_with_64_descriptors() {
     assert_eq!(limited(with("select", &paths, &rest)), "500 of 1,000 samples\n");
     assert_eq!(limited(vec!["dump".to_owned(), view]).lines().count(), 500);
     assert_eq!(limited(with("migrate", &paths, &["--to", "3", "--json"])).lines().count(), 1001);
+}
+
+/// A dataset of `collections` with the same samples each: 30 of 1000 bytes and one of 300,000.
+fn made(path: &Path, format: &str, collections: &[&str]) {
+    let format = packstone::registry::format(format).unwrap();
+    let field = Field::new("data", DType::Bytes, []);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let lens = std::iter::repeat_n(1000, 30).chain([300_000]);
+    let (mut data, mut ends) = (Vec::new(), Vec::new());
+    for (row, len) in lens.enumerate() {
+        data.extend(std::iter::repeat_n(u8::try_from(row).unwrap(), len));
+        ends.push(data.len());
+    }
+    let column = Column::ragged(Buf::from(data), ends).unwrap();
+    let batch = Batch::new(Arc::clone(&schema), column.rows(), vec![column]).unwrap();
+    let batch = batch.with_metadata(Arc::new(Object::from_iter([("label", Value::from(3))])));
+    let names = collections.iter().map(|name| ((*name).to_owned(), None)).collect();
+    let plan = Plan { schema, collections: names, ..Plan::default() };
+    let root = site::target(path, format).unwrap();
+    let mut writer = format.create(root, &plan, &Object::new()).unwrap();
+    collections.iter().for_each(|name| writer.write(name, &batch).unwrap());
+    writer.finish().unwrap();
+}
+
+#[test]
+fn a_conversion_that_was_killed_goes_on_and_ends_with_the_same_bytes() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = |name: &str| temp.path().join(name).display().to_string();
+    made(&temp.path().join("source"), "sedpack", &["train"]);
+    let (source, whole, target) = (path("source"), path("whole"), path("target"));
+    let options = ["--to", "datasetrt", "--option", "max_shard_bytes=5000"];
+    clean([&["convert", &source, &whole], &options[..]].concat());
+    // The system kills who makes a file longer than that; the last sample needs one.
+    let mut killed = Command::new("sh");
+    killed.args(["-c", "ulimit -f 200; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_packstone")]);
+    killed.args(["convert", &source, &target]).args(options);
+    let killed = killed.output().unwrap();
+    assert_eq!(killed.status.code(), None, "{}", String::from_utf8_lossy(&killed.stderr));
+    assert!(temp.path().join("target/tmp").exists(), "nothing was left");
+    assert_eq!(run(["inspect", &target]).code, 2);
+    let again = run([&["convert", &source, &target], &options[..]].concat());
+    assert_eq!(again.code, 2);
+    assert!(again.stderr.contains("[site/exists]"), "{}", again.stderr);
+    clean([&["convert", &source, &target], &options[..], &["--option", "resume=true"]].concat());
+    for file in ["manifest.json", "index.bin", "metadata.arrow", "shards/000007.bin"] {
+        let bytes = |folder: &str| std::fs::read(temp.path().join(folder).join("train").join(file));
+        assert!(bytes("whole").unwrap() == bytes("target").unwrap(), "{file}");
+    }
+    clean(["verify", &target]);
+}
+
+#[test]
+fn two_collections_are_compared_whatever_they_are_called() {
+    let temp = tempfile::tempdir().unwrap();
+    let (one, other) = (temp.path().join("one"), temp.path().join("other"));
+    made(&one, "datasetrt", &["a", "b"]);
+    made(&other, "sedpack", &["test"]);
+    let named = |path: &Path, name: &str| format!("{}#{name}", path.display());
+    let run = clean(["diff", &named(&one, "a"), &named(&one, "b"), "--json"]);
+    assert_eq!(run.line().number("samples"), 31);
+    let run = clean(["diff", &named(&one, "b"), &named(&other, "test")]);
+    assert!(run.stderr.contains("equal: 31 samples compared"), "{}", run.stderr);
+    let run = self::run(["diff", &named(&one, "a"), &named(&other, "b")]);
+    assert_eq!(run.code, 2, "there is no such collection");
+}
+
+#[test]
+fn a_selection_is_not_listed_where_its_file_is_there_already() {
+    let temp = tempfile::tempdir().unwrap();
+    let file = temp.path().join("view.json");
+    std::fs::write(&file, "mine").unwrap();
+    let [cache] = &caches("v3_many_rows")[..] else { panic!("one cache") };
+    let run = run(["select", cache.as_str(), "--save", file.to_str().unwrap()]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert_eq!(std::fs::read(&file).unwrap(), b"mine");
 }

@@ -139,7 +139,8 @@ fn diff_exits_with_1_where_content_differs() {
     assert_eq!((lines[0].text("type"), lines[0].number("index")), ("difference", 0));
     assert_eq!((lines[2].text("command"), lines[2].flag("equal")), ("diff", false));
     let sides = run(["diff", &format!("{a}#train"), &format!("{b}#test")]);
-    assert!(sides.stderr.contains("[cli/usage]"), "{}", sides.stderr);
+    assert_eq!(sides.code, 2);
+    assert!(sides.stderr.contains("found \"test\" (in the second dataset)"), "{}", sides.stderr);
 }
 
 #[test]

@@ -36,38 +36,15 @@ pub fn diff(
     options: &DiffOptions,
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<DiffReport> {
-    let (here, there) = (expected.collections(), found.collections());
-    let wanted =
-        |name: &&String| options.collections.is_empty() || options.collections.contains(name);
-    for name in &options.collections {
-        // A name that neither side knows is a mistake of the caller.
-        if !there.contains(name) {
-            expected.collection(name)?;
-        }
-    }
-    let (mut pairs, mut samples) = (Vec::new(), 0u64);
     let mut log =
         Log { collection: String::new(), limit: options.limit, report: DiffReport::default() };
-    for name in here.iter().filter(wanted) {
-        log.collection.clone_from(name);
-        if !there.contains(name) {
-            log.about_all("expected the collection, found none".to_owned());
-            continue;
-        }
-        let pair = (
-            expected.collection(name).map_err(side("first"))?,
-            found.collection(name).map_err(side("second"))?,
-        );
-        samples = samples.saturating_add(match options.ignore_order {
-            true => pair.0.len().saturating_add(pair.1.len()),
-            false => pair.0.len().min(pair.1.len()),
-        });
-        pairs.push(pair);
-    }
-    for name in there.iter().filter(wanted).filter(|name| !here.contains(name)) {
-        log.collection.clone_from(name);
-        log.about_all("expected no such collection, found one".to_owned());
-    }
+    let pairs = pairs(expected, found, options, &mut log)?;
+    let samples = pairs.iter().fold(0u64, |sum, (a, b)| {
+        sum.saturating_add(match options.ignore_order {
+            true => a.len().saturating_add(b.len()),
+            false => a.len().min(b.len()),
+        })
+    });
     let mut meter = Meter::new(progress, samples);
     for (a, b) in pairs {
         a.name().clone_into(&mut log.collection);
@@ -79,6 +56,48 @@ pub fn diff(
     }
     log.report.equal = log.report.differences.is_empty() && log.report.more == 0;
     Ok(log.report)
+}
+
+/// A collection of each side.
+type Pair = (Arc<dyn Collection>, Arc<dyn Collection>);
+
+/// The collections that are compared; what only one side has is logged.
+fn pairs(
+    expected: &dyn Dataset,
+    found: &dyn Dataset,
+    options: &DiffOptions,
+    log: &mut Log,
+) -> Result<Vec<Pair>> {
+    let pair = |one: &str, other: &str| -> Result<Pair> {
+        let one = expected.collection(one).map_err(side("first"))?;
+        Ok((one, found.collection(other).map_err(side("second"))?))
+    };
+    if let Some((one, other)) = &options.pair {
+        return Ok(vec![pair(one, other)?]);
+    }
+    let (here, there) = (expected.collections(), found.collections());
+    let wanted =
+        |name: &&String| options.collections.is_empty() || options.collections.contains(name);
+    for name in &options.collections {
+        // A name that neither side knows is a mistake of the caller.
+        if !there.contains(name) {
+            expected.collection(name)?;
+        }
+    }
+    let mut pairs = Vec::new();
+    for name in here.iter().filter(wanted) {
+        if there.contains(name) {
+            pairs.push(pair(name, name)?);
+            continue;
+        }
+        log.collection.clone_from(name);
+        log.about_all("expected the collection, found none".to_owned());
+    }
+    for name in there.iter().filter(wanted).filter(|name| !here.contains(name)) {
+        log.collection.clone_from(name);
+        log.about_all("expected no such collection, found one".to_owned());
+    }
+    Ok(pairs)
 }
 
 /// Says in which of the two datasets an error is.

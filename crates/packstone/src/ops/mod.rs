@@ -11,6 +11,7 @@ mod gather;
 mod metadata;
 mod meter;
 mod record;
+mod salvage;
 mod scan;
 mod select;
 mod shuffle;

@@ -8,6 +8,7 @@ use packstone_container::Limits;
 use packstone_io::{BufferPool, Kind};
 
 use super::batches::{Batches, Cutter, Source};
+use super::salvage::read_parts;
 use super::shuffle::Mixer;
 use crate::error::{Error, Place, Result};
 use crate::exec::{Pipeline, default_threads};
@@ -162,23 +163,29 @@ impl Scan {
             move |shard: ShardRef| {
                 let mut context = context.lock().unwrap_or_else(PoisonError::into_inner);
                 let fields = fields.as_deref();
-                let read = match runs {
-                    false => {
-                        collection.read(&shard, fields, &mut context).map(|b| vec![(shard, b)])
-                    }
-                    true => collection.read_runs(&shard, fields, &mut context),
-                };
+                let wanted = cut(&range, &shard, usize::try_from(shard.rows).unwrap_or(usize::MAX));
+                let collection = collection.as_ref();
+                let (parts, mut failed) =
+                    read_parts(collection, &shard, runs, wanted, fields, &mut context);
                 notes.lock().unwrap_or_else(PoisonError::into_inner).append(&mut context.notes);
-                let decoded = read?.into_iter().map(|(shard, batch)| {
+                let mut made = Vec::with_capacity(parts.len());
+                for (shard, batch) in parts {
                     let rows = cut(&range, &shard, batch.rows());
-                    work(Decoded { shard, batch, rows })
-                });
-                decoded.collect()
+                    match work(Decoded { shard, batch, rows }) {
+                        Ok(one) => made.push(one),
+                        Err(error) => {
+                            failed = Some(error);
+                            break;
+                        }
+                    }
+                }
+                Made { made, failed }
             }
         };
         let pipeline = Pipeline::new(self.threads, self.window, make);
-        let ready = VecDeque::new();
-        Mapped { pipeline, ready, listed: Some(listed), end: range.end, stop: None, notes }
+        let (ready, failed) = (VecDeque::new(), None);
+        let (listed, end, stop) = (Some(listed), range.end, None);
+        Mapped { pipeline, ready, failed, listed, end, stop, notes }
     }
 
     /// Batches of `size` samples across shard borders; the last one may be short.
@@ -259,9 +266,10 @@ pub type Shards = Mapped<Decoded>;
 
 /// What was made of each shard, in order, see [`Scan::map_shards`].
 pub struct Mapped<T> {
-    pipeline: Pipeline<ShardRef, Result<Vec<T>>>,
-    /// Runs of the last shard that was taken.
+    pipeline: Pipeline<ShardRef, Made<T>>,
+    /// Runs of the last shard that was taken, and what ended them.
     ready: VecDeque<T>,
+    failed: Option<Error>,
     listed: Option<Listing>,
     /// Shards from this sample on are not asked for.
     end: u64,
@@ -269,10 +277,16 @@ pub struct Mapped<T> {
     notes: Arc<Mutex<Vec<Finding>>>,
 }
 
+/// What was made of the runs of a shard, in order, and what ended them early.
+struct Made<T> {
+    made: Vec<T>,
+    failed: Option<Error>,
+}
+
 /// A decoded shard and which of its rows are asked for.
 #[derive(Debug)]
 pub struct Decoded {
-    /// The shard.
+    /// The shard; where a record in it is at fault, the part before that.
     pub shard: ShardRef,
     /// All of its rows.
     pub batch: Batch,
@@ -318,12 +332,16 @@ impl<T: Send + 'static> Iterator for Mapped<T> {
             if let Some(ready) = self.ready.pop_front() {
                 return Some(Ok(ready));
             }
+            if let Some(error) = self.failed.take() {
+                return Some(Err(error));
+            }
             self.refill();
             match self.pipeline.next_result() {
-                Some(result) => match result.and_then(|r| r) {
-                    Ok(runs) => self.ready.extend(runs),
-                    Err(error) => return Some(Err(error)),
-                },
+                Some(Ok(Made { made, failed })) => {
+                    self.ready.extend(made);
+                    self.failed = failed;
+                }
+                Some(Err(error)) => return Some(Err(error)),
                 None => return self.stop.take().map(Err),
             }
         }

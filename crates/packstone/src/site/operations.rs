@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packstone_container::Limits;
 use packstone_io::{Kind, RootMut};
 
-use super::{Probed, probe_all, sources, target};
+use super::{Probed, probe_all, sources, target_of};
 use crate::error::{Error, Place, Result};
 use crate::exec::Progress;
 use crate::format::{Dataset, Format};
@@ -79,11 +79,11 @@ fn is_damage(error: &Error, format: &str) -> bool {
     own && error.place().file.is_some() && !matches!(error.kind(), Kind::Io | Kind::Cancelled)
 }
 
-/// Writes the content of `source` as a new dataset of `format` at `path`, where nothing may be yet. A folder that stays
-/// empty is taken away again.
+/// Writes the content of `source` as a new dataset of `format` at `path`, where nothing may be yet but what options go on
+/// with. A folder that stays empty is taken away again.
 ///
 /// # Errors
-/// Those of [`target`] and [`ops::convert`].
+/// Those of [`target_of`] and [`ops::convert`].
 pub fn convert(
     source: Arc<dyn Dataset>,
     format: &dyn Format,
@@ -91,7 +91,7 @@ pub fn convert(
     options: &ConvertOptions,
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<ConvertReport> {
-    let root = target(path, format)?;
+    let root = target_of(path, format, &options.options)?;
     let report = ops::convert(source, format, root, options, progress);
     if report.is_err() {
         // Only an empty folder can be removed this way; anything in it is left for a look.

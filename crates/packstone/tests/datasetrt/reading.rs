@@ -163,6 +163,24 @@ fn a_damaged_record_is_named_and_hides_no_other() {
     let place = error.place();
     assert!(place.file.as_ref().unwrap().ends_with("shards/000000.bin"));
     assert_eq!((place.record, place.offset), (Some(1), Some(second as u64)));
+    // Those before it come first, of the same run too; who does not ask for it is not told.
+    let joint = Arc::new(joint);
+    for threads in [0, 4] {
+        let scan = |range| Scan::new(Arc::clone(&joint) as _).threads(threads).range(range);
+        let mut all = scan(0..3).shards();
+        let first = all.next().unwrap().unwrap();
+        assert_eq!((first.batch.rows(), first.batch.columns()[0].bytes(0)), (1, Some(&b"aa"[..])));
+        assert_eq!(all.next().unwrap().unwrap_err().place().record, Some(1));
+        assert!(all.next().is_none());
+        for (range, want) in [(0..1, b"aa"), (2..3, b"cc")] {
+            let mut some = scan(range.clone()).batches(2).unwrap();
+            assert_eq!(some.next().unwrap().unwrap().columns()[0].bytes(0), Some(&want[..]));
+            assert!(some.next().is_none(), "{range:?}");
+        }
+        let mut batches = scan(0..3).batches(2).unwrap();
+        assert_eq!(batches.next().unwrap().unwrap().rows(), 1);
+        assert_eq!(batches.next().unwrap().unwrap_err().code(), codes::ENVELOPE_LENGTH);
+    }
     // Samples of another run come before the error, whatever the threads.
     let mut two = Made::of(&[b"aa"]);
     two.shards.push((Vec::new(), false));

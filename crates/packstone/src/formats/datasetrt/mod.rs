@@ -140,6 +140,10 @@ impl Format for DatasetRt {
         Ok(fidelity)
     }
 
+    fn resumes(&self, options: &Object) -> bool {
+        WriterOptions::default().with(options).is_ok_and(|options| options.resume)
+    }
+
     fn create(
         &self,
         root: Arc<dyn RootMut>,

@@ -11,6 +11,8 @@ use crate::ops::digest::Level;
 pub struct DiffOptions {
     /// Collections to compare; empty for all of both.
     pub collections: Vec<String>,
+    /// One collection of each side that are compared, and no others, whatever they are called.
+    pub pair: Option<(String, String)>,
     /// Whether sample metadata counts.
     pub level: Level,
     /// Compare collections as bags: by the digests that ignore order, without saying which samples differ.
@@ -27,6 +29,7 @@ impl Default for DiffOptions {
     fn default() -> Self {
         Self {
             collections: Vec::new(),
+            pair: None,
             level: Level::Full,
             ignore_order: false,
             limit: 20,

@@ -117,7 +117,7 @@ impl<'c> Shards<'c> {
 }
 
 /// What a block says that it becomes, believed as far as blocks of its size can.
-fn stated_length(stored: &[u8]) -> Option<u64> {
+pub(super) fn stated_length(stored: &[u8]) -> Option<u64> {
     let (len, block) = stored.split_first_chunk::<LZ4_PREFIX>()?;
     let most = (block.len() as u64).saturating_mul(MAX_RATIO);
     Some(u64::from(u32::from_le_bytes(*len)).min(most))

@@ -17,6 +17,7 @@ mod lists;
 mod made;
 mod rows;
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use packstone_container::Limits;
@@ -127,6 +128,30 @@ impl FieldReader {
         match &self.origin {
             Origin::Same(_) | Origin::File(_) | Origin::Whole(_) | Origin::Faulty(_) => 0,
             _ => self.row_bytes(),
+        }
+    }
+
+    /// Bytes of leaves that `rows` have of their own; what one leaf says for all rows is the first one's, and what stands
+    /// in documents is not counted.
+    pub fn stored_bytes(&self, rows: Range<u64>) -> u64 {
+        let count = rows.end.saturating_sub(rows.start);
+        match &self.origin {
+            Origin::Rows(tensor, _) => tensor.block(1).saturating_mul(count),
+            Origin::Ragged(tensors) => {
+                let start = usize::try_from(rows.start).unwrap_or(usize::MAX);
+                let own = tensors.iter().skip(start).zip(rows);
+                own.fold(0, |sum, (tensor, _)| sum.saturating_add(tensor.block(0)))
+            }
+            Origin::Nested(nested, _) => {
+                // Where rows begin is not looked up for that: each counts for as much as any other.
+                let all = u128::from(nested.data.len().unwrap_or(0));
+                let before = |row| all * u128::from(row) / u128::from(nested.extent.0.max(1));
+                u64::try_from(before(rows.end).saturating_sub(before(rows.start)))
+                    .unwrap_or(u64::MAX)
+            }
+            Origin::Made(_) | Origin::Each { .. } | Origin::Faulty(_) => 0,
+            _ if rows.start == 0 => self.row_bytes(),
+            _ => 0,
         }
     }
 

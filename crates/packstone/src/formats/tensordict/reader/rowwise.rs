@@ -133,13 +133,10 @@ impl Collection for Rowwise {
         Ok(false)
     }
 
-    /// What one value has for all rows is counted with the first.
     fn stored_bytes(&self, shard: &ShardRef) -> Option<u64> {
-        let each = self.fields.iter().map(FieldReader::stored_row_bytes);
-        let each = each.fold(0, u64::saturating_add).saturating_mul(shard.rows);
-        let shared = self.fields.iter().filter(|reader| reader.stored_row_bytes() == 0);
-        let shared = shared.map(FieldReader::row_bytes).fold(0, u64::saturating_add);
-        Some(each.saturating_add(if shard.first == 0 { shared } else { 0 }))
+        let rows = shard.first..shard.first.saturating_add(shard.rows);
+        let each = self.fields.iter().map(|reader| reader.stored_bytes(rows.clone()));
+        Some(each.fold(0, u64::saturating_add))
     }
 
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {

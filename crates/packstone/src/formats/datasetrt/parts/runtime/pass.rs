@@ -23,7 +23,7 @@ use crate::exec::Pipeline;
 use crate::format::{Collection, ReadContext};
 
 /// Stored bytes that a thread reads at once, at most, save for one sample.
-const CHUNK_BYTES: u64 = 4 << 20;
+const CHUNK_BYTES: u64 = 1 << 20;
 
 /// One window of a dataset, not begun yet: how it is to be read.
 #[must_use = "nothing is read before samples or batches are asked for"]

@@ -7,8 +7,7 @@ use packstone_container::Limits;
 use packstone_io::{AlignedBuf, Buf};
 
 use super::super::super::document::Algo;
-use super::super::super::layout::LZ4_PREFIX;
-use super::super::payloads::decode_payload;
+use super::super::payloads::{decode_payload, stated_length};
 use super::drawn::Content;
 use super::opened::Opened;
 use crate::error::{Error, Place, Result};
@@ -17,8 +16,6 @@ use crate::model::{Batch, Column, Schema};
 
 /// Bytes of a page of memory.
 const PAGE: usize = 4096;
-/// No LZ4 block gains more than 255 bytes with one.
-const MAX_RATIO: usize = 255;
 
 /// The first sample that cannot be read: those before it are good.
 pub(super) struct Good {
@@ -82,21 +79,13 @@ impl Payloads {
 
     /// What all of them take, of those that are copied or decoded; a length that a block cannot have is not believed.
     fn room(&self, all: bool) -> usize {
-        let each =
-            (0..self.places.len()).filter_map(|at| self.stored(at)).map(
-                |(stored, algo)| match algo {
-                    Algo::None if all => stored.len(),
-                    Algo::None => 0,
-                    Algo::Lz4 => {
-                        let stated = stored
-                            .first_chunk::<LZ4_PREFIX>()
-                            .map_or(0, |n| u32::from_le_bytes(*n));
-                        let most = stored.len().saturating_mul(MAX_RATIO);
-                        usize::try_from(stated).unwrap_or(usize::MAX).min(most)
-                    }
-                },
-            );
-        each.fold(0, usize::saturating_add)
+        let stored = (0..self.places.len()).filter_map(|at| self.stored(at));
+        let each = stored.map(|(stored, algo)| match algo {
+            Algo::None if all => stored.len() as u64,
+            Algo::None => 0,
+            Algo::Lz4 => stated_length(stored).unwrap_or(0),
+        });
+        usize::try_from(each.fold(0, u64::saturating_add)).unwrap_or(usize::MAX)
     }
 
     /// One column, its rows one after another in a buffer of their own.
