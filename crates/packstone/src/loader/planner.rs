@@ -26,7 +26,7 @@ mod visit;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use packstone_io::BufferPool;
+use packstone_io::{BufferPool, RelPath};
 
 use self::parts::{Gathered, Pending, Planned};
 use super::cache::Cache;
@@ -102,6 +102,7 @@ pub(super) struct Planner {
     gathered: Gathered,
     /// Shards that were or will be compared with their checksums ahead, those that are next, and how many are now.
     checked: HashSet<ShardId>,
+    checked_files: HashSet<(usize, RelPath)>,
     to_check: VecDeque<(ShardId, Arc<ShardRef>)>,
     checking: usize,
     flying: HashMap<u64, (ShardId, Arc<[Part]>)>,
@@ -150,6 +151,7 @@ impl Planner {
             pending: HashMap::new(),
             gathered: Gathered::default(),
             checked: HashSet::new(),
+            checked_files: HashSet::new(),
             to_check: VecDeque::new(),
             checking: 0,
             flying: HashMap::new(),

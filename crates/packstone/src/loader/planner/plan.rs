@@ -65,7 +65,12 @@ impl Planner {
             match self.directory.find(*index) {
                 Ok((id, row, shard)) => {
                     *wanted = Some(id);
-                    if ahead && self.checked.insert(id) && !shared.was_touched(id.0, &shard) {
+                    // Shards that lie in one file have its checksum: the threads take a file each.
+                    let anew = |planner: &mut Self| {
+                        planner.checked.insert(id)
+                            && planner.checked_files.insert((id.0, shard.path.clone()))
+                    };
+                    if ahead && anew(self) && !shared.was_touched(id.0, &shard) {
                         self.to_check.push_back((id, Arc::clone(&shard)));
                     }
                     let pending = self.pending.entry(id);
