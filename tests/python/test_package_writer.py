@@ -365,3 +365,31 @@ def test_parts_of_other_fields_are_refused(tmp_path: Path) -> None:
         signals.open("no/name")
     assert visible(tmp_path / "s") == 0
     assert signals.commit().samples == 1
+
+
+def _killed(path: Path, schema: list[packstone.Field] | None, options: dict[str, Any]) -> None:
+    writer = packstone.create(path, format="datasetrt", schema=schema, options=options)
+    for sample in samples(7):
+        writer.write("train", sample)
+    while not list(path.glob("tmp/train/shards/*")):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, None])
+def test_a_writer_goes_on_where_a_killed_one_was(
+    schema: list[packstone.Field] | None, tmp_path: Path
+) -> None:
+    path, wanted = tmp_path / "new", samples(9)
+    options = {"max_shard_bytes": 300, "sample_metadata": "json"}
+    killed = multiprocessing.get_context("fork").Process(target=_killed, args=(path, schema, options))
+    killed.start()
+    killed.join(60)
+    assert killed.exitcode == -signal.SIGKILL
+    with pytest.raises(packstone.ExistsError):
+        packstone.create(path, format="datasetrt", schema=schema, options=options)
+    again = options | {"resume": True}
+    with packstone.create(path, format="datasetrt", schema=schema, options=again) as writer:
+        for sample in wanted:
+            writer.write("train", sample)
+    check(path, wanted)
