@@ -7,6 +7,9 @@ use packstone_io::{Buf, BufferPool};
 use crate::error::Result;
 use crate::model::Finding;
 
+/// Bytes of a file that is read into memory, at most.
+const IN_MEMORY: usize = 32 << 20;
+
 /// What a reading thread keeps between shards.
 pub struct ReadContext {
     /// Decompressors.
@@ -31,11 +34,14 @@ impl ReadContext {
     }
 
     /// The bytes of a file that is gone through more than once and then let go, in memory that is used again: the second
-    /// time they are at hand, and no page is mapped.
+    /// time they are at hand, and no page is mapped. A long file stays the map that it is: a sparse one has any length.
     ///
     /// # Errors
     /// I/O faults; `Corrupt` where the file was cut since it was opened; `io/out_of_memory`.
     pub fn in_memory(&self, file: &Buf) -> Result<Buf> {
+        if file.len() > IN_MEMORY {
+            return Ok(file.clone());
+        }
         let mut bytes = self.pool.take(file.len())?;
         bytes.extend_from_buf(file, 0..file.len())?;
         Ok(bytes.freeze())

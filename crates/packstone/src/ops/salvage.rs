@@ -23,8 +23,10 @@ pub(super) fn read_parts(
     match read {
         Ok(parts) => (parts, None),
         Err(error) if error.place().record.is_some() => {
-            let (good, error) = before_fault(collection, shard, wanted, fields, context);
-            (good.into_iter().collect(), error)
+            let (good, fault) = before_fault(collection, shard, wanted, fields, context);
+            // Samples that only differ in their fields are no fault where they come as runs.
+            let fault = if runs { fault.map(|_| error) } else { fault };
+            (good.into_iter().collect(), fault)
         }
         Err(error) => (Vec::new(), Some(error)),
     }

@@ -8,6 +8,7 @@ use packstone_container::Limits;
 use packstone_io::{BufferPool, Kind};
 
 use super::batches::{Batches, Cutter, Source};
+use super::missing_sample;
 use super::salvage::read_parts;
 use super::shuffle::Mixer;
 use crate::error::{Error, Place, Result};
@@ -241,7 +242,15 @@ fn windows(collection: &Arc<dyn Collection>, range: &Range<u64>, size: usize) ->
         // One that was cut short is followed by what fills it up, so that the others begin with a batch.
         let filled = (next - range.start) % rows;
         let end = next.saturating_add(rows - filled).min(range.end);
-        let shard = (next < end).then(|| collection.window(next..end)).flatten()?;
+        if next >= end {
+            return None;
+        }
+        let Some(shard) = collection.window(next..end) else {
+            // What cannot be found any more is told, and is the end.
+            let missing = missing_sample(collection.len(), next);
+            next = range.end;
+            return Some(Err(missing));
+        };
         next = next.saturating_add(shard.rows.max(1));
         Some(Ok(shard))
     })))
