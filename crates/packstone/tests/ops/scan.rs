@@ -1,7 +1,12 @@
 //! Work on the reading threads.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use packstone::format::{Collection, ReadContext, ShardRef};
+use packstone::model::{Batch, Schema};
 use packstone::ops::Scan;
-use packstone::{Error, Kind, Place};
+use packstone::{Error, Kind, Place, Result};
 
 use crate::fake::{counted, numbers};
 
@@ -35,4 +40,63 @@ fn errors_and_panics_of_the_work_are_results() {
     });
     let codes: Vec<_> = results.map(|r| r.map_err(|e| e.code())).collect();
     assert_eq!(codes, [Ok(0), Err("test/refused"), Err("exec/thread_died"), Ok(3)]);
+}
+
+/// A collection whose rows can be had in any runs, but not all of them.
+struct Windows {
+    inner: Arc<dyn Collection>,
+    found: u64,
+}
+
+impl Collection for Windows {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn shard_count(&self) -> u64 {
+        self.inner.shard_count()
+    }
+
+    fn schema(&self) -> &Arc<Schema> {
+        self.inner.schema()
+    }
+
+    fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
+        self.inner.shards(from)
+    }
+
+    fn window(&self, rows: Range<u64>) -> Option<ShardRef> {
+        let shard = self.inner.shards(rows.start).next()?.ok()?;
+        (rows.start < self.found).then_some(shard)
+    }
+
+    fn read(
+        &self,
+        shard: &ShardRef,
+        _: Option<&[usize]>,
+        context: &mut ReadContext,
+    ) -> Result<Batch> {
+        self.inner.read(shard, None, context)
+    }
+}
+
+#[test]
+fn samples_that_no_window_finds_are_told_of() {
+    for threads in [0, 2] {
+        let collection = |found| {
+            let inner = counted("a", &[4, 4, 4]).arc();
+            Arc::new(Windows { inner, found })
+        };
+        let batches = |found| Scan::new(collection(found)).threads(threads).batches(4).unwrap();
+        let rows = |batch: Result<Batch>| batch.map(|batch| batch.rows()).map_err(|e| e.code());
+        assert_eq!(batches(12).map(rows).collect::<Vec<_>>(), [Ok(4); 3]);
+        assert_eq!(
+            batches(8).map(rows).collect::<Vec<_>>(),
+            [Ok(4), Ok(4), Err("ops/missing_sample")]
+        );
+    }
 }
