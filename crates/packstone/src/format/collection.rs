@@ -100,6 +100,11 @@ pub trait Collection: Send + Sync {
         None
     }
 
+    /// The bytes of a sample's values, about, where the documents of the dataset tell: what is planned before one was read.
+    fn likely_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// The shards in order, from the one that holds the sample `from` on. Reads only the documents on the way.
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send>;
 

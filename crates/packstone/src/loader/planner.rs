@@ -103,6 +103,8 @@ pub(super) struct Planner {
     /// Shards that were or will be compared with their checksums ahead, those that are next, and how many are now.
     checked: HashSet<ShardId>,
     checked_files: HashSet<(usize, RelPath)>,
+    /// Files whose comparison has not ended, each with the shard that stands for it.
+    awaited: HashMap<(usize, RelPath), ShardId>,
     to_check: VecDeque<(ShardId, Arc<ShardRef>)>,
     checking: usize,
     flying: HashMap<u64, (ShardId, Arc<[Part]>)>,
@@ -152,6 +154,7 @@ impl Planner {
             gathered: Gathered::default(),
             checked: HashSet::new(),
             checked_files: HashSet::new(),
+            awaited: HashMap::new(),
             to_check: VecDeque::new(),
             checking: 0,
             flying: HashMap::new(),

@@ -98,6 +98,16 @@ impl Sources {
             })
     }
 
+    /// The bytes of a sample, about, where all collections tell.
+    pub(super) fn likely_bytes(&self) -> Option<u64> {
+        let of = |source: &Source| {
+            let likely = source.collection.likely_bytes()?;
+            Some(u128::from(likely).saturating_mul(source.collection.len().into()))
+        };
+        let all = self.all.iter().map(of).try_fold(0u128, |sum, of| Some(sum.saturating_add(of?)));
+        u64::try_from(all?.checked_div(self.len().into())?).ok()
+    }
+
     /// What it costs to read some rows of a shard, in all collections.
     pub(super) fn access(&self) -> Access {
         let mut each = self.all.iter().map(|source| source.collection.access());

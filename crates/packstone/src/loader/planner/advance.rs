@@ -41,6 +41,9 @@ impl Planner {
         self.begun = true;
         let shared = Arc::clone(&self.shared);
         let _reading = shared.reading("the first rows".to_owned());
+        if let Some(bytes) = self.sources.likely_bytes().filter(|_| !self.learned) {
+            self.learn(1, bytes);
+        }
         self.hand = self.sources.at_hand();
         self.access = self.sources.access();
         self.cache = match self.access {

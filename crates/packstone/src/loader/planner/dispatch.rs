@@ -49,7 +49,7 @@ impl Planner {
                 }
                 Some(None) => self.cursor.1 += 1,
                 Some(Some(shard)) => {
-                    if self.is_soon_enough(seq, shard) || self.is_busy() {
+                    if self.is_soon_enough(seq, shard) || self.is_busy() || self.is_awaited(shard) {
                         return;
                     }
                     self.cursor.1 += 1;
@@ -64,6 +64,14 @@ impl Planner {
     fn is_busy(&self) -> bool {
         let most = VISITS.saturating_mul(self.course.threads.max(1));
         self.access == Access::Whole && self.flying.len() >= most
+    }
+
+    /// True for a shard whose file is being compared with its checksum: a thread would only wait for the other one.
+    fn is_awaited(&self, shard: ShardId) -> bool {
+        !self.awaited.is_empty()
+            && self.pending.get(&shard).is_some_and(|pending| {
+                self.awaited.contains_key(&(shard.0, pending.shard.path.clone()))
+            })
     }
 
     /// True for a shard that is wanted later and then once for all: reading it now gains nothing but fresh memory.

@@ -26,6 +26,7 @@ impl Planner {
         let Some((id, parts)) = self.flying.remove(&number) else { return };
         if parts.is_empty() {
             self.checking = self.checking.saturating_sub(1);
+            self.awaited.retain(|_, checked| *checked != id);
         }
         let outcome = result.unwrap_or_else(|_| {
             let all = parts.iter().flat_map(|part| part.rows.iter().map(|row| (part.seq, row.1)));

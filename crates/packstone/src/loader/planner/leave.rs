@@ -89,7 +89,7 @@ impl Planner {
     }
 
     /// Rows are guessed by those that were seen.
-    fn learn(&mut self, rows: u64, bytes: u64) {
+    pub(super) fn learn(&mut self, rows: u64, bytes: u64) {
         if self.sources.schema.fields.iter().any(Field::varies)
             && let Some(seen) = bytes.checked_div(rows)
         {

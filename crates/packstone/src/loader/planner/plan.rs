@@ -71,6 +71,7 @@ impl Planner {
                             && planner.checked_files.insert((id.0, shard.path.clone()))
                     };
                     if ahead && anew(self) && !shared.was_touched(id.0, &shard) {
+                        self.awaited.insert((id.0, shard.path.clone()), id);
                         self.to_check.push_back((id, Arc::clone(&shard)));
                     }
                     let pending = self.pending.entry(id);

@@ -308,6 +308,10 @@ impl Collection for Decoded {
         self.inner.stored_bytes(shard)
     }
 
+    fn likely_bytes(&self) -> Option<u64> {
+        self.inner.likely_bytes()
+    }
+
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         self.inner.shards(from)
     }

@@ -104,6 +104,10 @@ impl Collection for ChosenSamples {
         self.inner.codec()
     }
 
+    fn likely_bytes(&self) -> Option<u64> {
+        self.inner.likely_bytes()
+    }
+
     fn shards(&self, from: u64) -> Box<dyn Iterator<Item = Result<ShardRef>> + Send> {
         let runs = Self { inner: Arc::clone(&self.inner), rows: Arc::clone(&self.rows) };
         let mut next = from.checked_div(TOGETHER).unwrap_or(0).saturating_mul(TOGETHER);

@@ -330,6 +330,11 @@ impl Collection for Joint {
         Some(rows.filter_map(|row| index.row(row)).fold(0, |sum, row| sum.saturating_add(row.len)))
     }
 
+    fn likely_bytes(&self) -> Option<u64> {
+        let all = self.0.caches.iter().flat_map(|cache| &cache.manifest.contents().shards);
+        all.fold(0, |sum: u64, shard| sum.saturating_add(shard.raw_bytes)).checked_div(self.len())
+    }
+
     fn shard_count(&self) -> u64 {
         let stored = |cache: &Arc<Cache>| cache.manifest.contents().shards.len() as u64;
         match self.runs() {

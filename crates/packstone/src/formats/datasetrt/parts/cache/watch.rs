@@ -1,6 +1,6 @@
 //! Files that stay open: their checksums are compared once, and now and then it is looked whether they were cut.
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use packstone_io::{Kind, RelPath};
@@ -26,29 +26,46 @@ pub(super) struct Seen {
 }
 
 impl Cache {
-    /// Compares the recorded checksums of index, table and one shard with those of their bytes, once.
+    /// Compares the recorded checksums of index, table and one shard with those of their bytes, once. What another thread
+    /// compares meanwhile is waited for last.
     ///
     /// # Errors
     /// `checksum_mismatch`.
     pub fn compare_checksums(&self, number: u64, shard: &[u8]) -> Result<()> {
         let contents = self.manifest.contents();
-        let once = |at: usize, compare: &dyn Fn() -> Result<()>| {
-            let Some(seen) = self.seen.get(at) else { return Ok(()) };
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let documents = || {
+            let table = self.table()?;
+            check_sum(&contents.metadata_sha256, table.bytes(), self.site.place(METADATA))?;
+            check_sum(&contents.index_sha256, self.index.bytes(), self.site.place(INDEX))
+        };
+        let bytes = || match self.shard_entry(number) {
+            Some(entry) => check_sum(&entry.sha256, shard, self.site.shard_place(&entry.name)),
+            None => Ok(()),
+        };
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let files = [self.seen.get(contents.shards.len()), self.seen.get(number)];
+        let compare = |seen: &mut Seen, at: usize| {
             if !seen.compared {
-                compare()?;
+                if at == 0 {
+                    documents()?
+                } else {
+                    bytes()?
+                }
                 seen.compared = true;
             }
             Ok(())
         };
-        once(contents.shards.len(), &|| {
-            let table = self.table()?;
-            check_sum(&contents.metadata_sha256, table.bytes(), self.site.place(METADATA))?;
-            check_sum(&contents.index_sha256, self.index.bytes(), self.site.place(INDEX))
-        })?;
-        let Some(entry) = self.shard_entry(number) else { return Ok(()) };
-        once(usize::try_from(number).unwrap_or(usize::MAX), &|| {
-            check_sum(&entry.sha256, shard, self.site.shard_place(&entry.name))
+        let mut taken = Vec::new();
+        for (at, seen) in files.into_iter().enumerate() {
+            let Some(seen) = seen else { continue };
+            match seen.try_lock() {
+                Ok(mut seen) => compare(&mut seen, at)?,
+                Err(TryLockError::Poisoned(seen)) => compare(&mut seen.into_inner(), at)?,
+                Err(TryLockError::WouldBlock) => taken.push((at, seen)),
+            }
+        }
+        taken.into_iter().try_for_each(|(at, seen)| {
+            compare(&mut seen.lock().unwrap_or_else(PoisonError::into_inner), at)
         })
     }
 
