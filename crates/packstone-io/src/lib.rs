@@ -22,7 +22,7 @@ mod read;
 mod root;
 
 pub use adapters::{CountingRoot, FaultyRoot, SoleFile};
-pub use buffer::{AlignedBuf, Buf};
+pub use buffer::{AlignedBuf, Buf, touch};
 pub use error::{IoError, Kind};
 pub use local::{LOCK_FILE, LocalRoot, TEMPORARY};
 pub use memory::MemoryRoot;

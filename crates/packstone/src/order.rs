@@ -45,4 +45,9 @@ pub trait Order: Send + Sync + std::fmt::Debug {
 pub trait Drawn: Send + Sync + std::fmt::Debug {
     /// The index of the sample at `position`, below [`Order::len`]; `None` past the end.
     fn at(&self, position: u64) -> Option<u64>;
+
+    /// The same for several positions; some orders draw several faster than one after another.
+    fn each(&self, positions: &[u64]) -> Vec<Option<u64>> {
+        positions.iter().map(|position| self.at(*position)).collect()
+    }
 }

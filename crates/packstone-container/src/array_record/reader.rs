@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use packstone_io::{Buf, ReadAt};
+use packstone_io::{Buf, ReadAt, touch};
 
 use super::error::ArrayRecordError as Error;
 use super::index::{Entry, Index};
@@ -260,6 +260,7 @@ impl Reader {
             let batch = self.batch(&mut parts);
             let chunks = batch.iter().filter_map(|wanted| wanted.first()).map(|one| one.chunk);
             let spans = self.spans(chunks.map(|chunk| chunk..chunk.saturating_add(1)))?;
+            spans.iter().for_each(Span::touch);
             for (span, wanted) in spans.iter().zip(batch) {
                 let chunk = span.decode(span.chunks.start, decoder)?;
                 if look(wanted, &chunk.records).is_break() {
@@ -405,6 +406,8 @@ impl Reader {
 /// Chunks, and bytes of them, that a batch asks for at once.
 const BATCH: usize = 64;
 const BATCH_BYTES: u64 = 16 << 20;
+/// Chunks up to this many bytes are waited for together.
+const TOUCHED: u64 = 4 << 10;
 /// Bytes of file that are read ahead where the options do not say how many.
 const READAHEAD: u64 = 1 << 20;
 
@@ -423,5 +426,14 @@ impl Span<'_> {
             return self.reader.chunk(chunk, decoder);
         }
         self.reader.decode(chunk, &self.bytes, decoder)
+    }
+
+    /// Has a short chunk come into the processor's cache, before the ones in front of it are decoded.
+    fn touch(&self) {
+        let (begin, limit) = self.reader.index.place(self.chunks.start).unwrap_or_default();
+        let len = limit.saturating_sub(begin);
+        if len <= TOUCHED {
+            touch(self.bytes.window().get(begin, len).unwrap_or_default());
+        }
     }
 }

@@ -29,7 +29,7 @@ impl<'a> Window<'a> {
         (end <= self.bytes.len()).then_some(start..end)
     }
 
-    fn get(&self, at: u64, len: u64) -> Option<&'a [u8]> {
+    pub(crate) fn get(&self, at: u64, len: u64) -> Option<&'a [u8]> {
         self.bytes.get(self.range(at, len)?)
     }
 }

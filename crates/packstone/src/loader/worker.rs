@@ -242,8 +242,9 @@ impl<'a> Visit<'a> {
             }
             _ => return,
         };
+        let all = || rows.iter().copied().eq(0..rows.len());
         match read {
-            Ok(batch) => self.copy(&batch, Some(rows), outcome),
+            Ok(batch) => self.copy(&batch, if all() { None } else { Some(rows) }, outcome),
             Err(error) => self.without(error, rows, context, outcome),
         }
     }

@@ -71,54 +71,67 @@ impl Permutation {
     /// The number at `position`; `None` past the end.
     #[must_use]
     pub fn at(&self, position: u64) -> Option<u64> {
-        self.walk(
-            position,
-            match self.len {
-                0..64 => Self::pass::<32>,
-                64..4096 => Self::pass::<16>,
-                _ => Self::pass::<8>,
-            },
-        )
+        let [number] = self.several([position]);
+        number
+    }
+
+    /// The numbers at some positions: the processor draws those that it is given together side by side.
+    fn several<const N: usize>(&self, positions: [u64; N]) -> [Option<u64>; N] {
+        let pass = match self.len {
+            0..64 => Self::pass::<32, N>,
+            64..4096 => Self::pass::<16, N>,
+            _ => Self::pass::<8, N>,
+        };
+        let mut numbers = positions;
+        pass(self, &mut numbers);
+        // A bijection of `columns · rows` numbers, repeated until it leads below the length, as it does at the latest when
+        // it comes back to where it began.
+        let inside = |number: u64, from: u64| from >= self.len || number < self.len;
+        while !numbers.iter().zip(&positions).all(|(number, from)| inside(*number, *from)) {
+            let mut further = numbers;
+            pass(self, &mut further);
+            for ((number, next), from) in numbers.iter_mut().zip(further).zip(&positions) {
+                *number = if inside(*number, *from) { *number } else { next };
+            }
+        }
+        let mut at = positions.into_iter();
+        numbers.map(|number| at.next().filter(|from| *from < self.len).map(|_| number))
     }
 
     /// The position at which `number` is; `None` for one that is not there.
     #[must_use]
     pub fn position_of(&self, number: u64) -> Option<u64> {
-        self.walk(
-            number,
-            match self.len {
-                0..64 => Self::pass_back::<32>,
-                64..4096 => Self::pass_back::<16>,
-                _ => Self::pass_back::<8>,
-            },
-        )
-    }
-
-    /// Repeats a bijection of `columns · rows` numbers until it leads below the length, as it does at the latest when it
-    /// comes back to where it began.
-    fn walk(&self, from: u64, pass: impl Fn(&Self, u64) -> u64) -> Option<u64> {
-        if from >= self.len {
+        let pass = match self.len {
+            0..64 => Self::pass_back::<32>,
+            64..4096 => Self::pass_back::<16>,
+            _ => Self::pass_back::<8>,
+        };
+        if number >= self.len {
             return None;
         }
-        let mut number = pass(self, from);
-        while number >= self.len {
-            number = pass(self, number);
+        let mut position = pass(self, number);
+        while position >= self.len {
+            position = pass(self, position);
         }
-        Some(number)
+        Some(position)
     }
 
     fn shift<const R: u64>(&self, round: u64, other: u64, bound: u64) -> u64 {
         upper(nth(self.key, other.wrapping_mul(R).wrapping_add(round)), bound)
     }
 
-    fn pass<const R: u64>(&self, number: u64) -> u64 {
+    fn pass<const R: u64, const N: usize>(&self, numbers: &mut [u64; N]) {
         let (a, b) = (self.columns, self.rows);
-        let (mut column, mut row) = split(number, a);
+        let mut places = numbers.map(|number| split(number, a));
         for pair in 0..R / 2 {
-            column = add(column, self.shift::<R>(2 * pair, row, a), a);
-            row = add(row, self.shift::<R>(2 * pair + 1, column, b), b);
+            for (column, row) in &mut places {
+                *column = add(*column, self.shift::<R>(2 * pair, *row, a), a);
+            }
+            for (column, row) in &mut places {
+                *row = add(*row, self.shift::<R>(2 * pair + 1, *column, b), b);
+            }
         }
-        row * a + column
+        *numbers = places.map(|(column, row)| row * a + column);
     }
 
     fn pass_back<const R: u64>(&self, number: u64) -> u64 {
@@ -135,6 +148,12 @@ impl Permutation {
 impl Drawn for Permutation {
     fn at(&self, position: u64) -> Option<u64> {
         Self::at(self, position)
+    }
+
+    fn each(&self, positions: &[u64]) -> Vec<Option<u64>> {
+        let (groups, rest) = positions.as_chunks::<8>();
+        let numbers = groups.iter().flat_map(|group| self.several(*group));
+        numbers.chain(rest.iter().map(|position| self.at(*position))).collect()
     }
 }
 
@@ -173,6 +192,17 @@ mod tests {
                 }
             }
             assert_eq!((permutation.at(len), permutation.position_of(len)), (None, None));
+        }
+    }
+
+    #[test]
+    fn several_are_those_of_each_position() {
+        for len in (0..300).chain([4_095, 4_097, 1 << 20, 1 << 63]) {
+            let permutation = Permutation::new(len, nth(len, 2)).unwrap();
+            let mut positions: Vec<u64> = (0..150).map(|at| upper(nth(7, at), len)).collect();
+            positions.extend([0, len.saturating_sub(1), len, u64::MAX]);
+            let each: Vec<_> = positions.iter().map(|at| permutation.at(*at)).collect();
+            assert_eq!(permutation.each(&positions), each, "{len}");
         }
     }
 

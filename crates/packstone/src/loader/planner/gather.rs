@@ -13,6 +13,7 @@ impl Planner {
     pub(super) fn fetch_at_hand(&mut self, seq: u64, batch: &mut Planned) {
         let inside = &mut self.gathered.indices;
         let mut rows = Vec::with_capacity(batch.indices.len());
+        inside.reserve(batch.indices.len());
         for (slot, index) in batch.indices.iter().enumerate() {
             let Some(index) = index else { continue };
             match self.sources.locate(*index) {

@@ -14,7 +14,7 @@ pub(super) struct Planned {
     pub(super) step: u64,
     pub(super) slots: Vec<Slot>,
     pub(super) indices: Vec<Option<u64>>,
-    /// Where each slot's row is, until it is being fetched.
+    /// Where each slot's row is, until it is being fetched; empty where rows are at hand.
     pub(super) wanted: Vec<Option<ShardId>>,
     pub(super) target: Arc<Target>,
     pub(super) missing: usize,

@@ -25,10 +25,12 @@ impl Planner {
         };
         self.course.step += 1;
         let seq = self.head + self.planned.len() as u64;
+        let positions: Vec<u64> = slots.iter().filter_map(|slot| slot.position).collect();
+        let mut drawn = drawn.each(&positions).into_iter();
         let index = |slot: &Slot| {
             let Some(position) = slot.position else { return Ok(None) };
             let missing = || outside(self.course.order.len(), position);
-            drawn.at(position).map(Some).ok_or_else(missing)
+            drawn.next().flatten().map(Some).ok_or_else(missing)
         };
         let indices = slots.iter().map(index).collect::<Result<Vec<Option<u64>>>>()?;
         let bytes = self.row_bytes.saturating_mul(slots.len() as u64);
@@ -37,7 +39,7 @@ impl Planner {
         let mut batch = Planned {
             step,
             missing: indices.iter().flatten().count(),
-            wanted: vec![None; slots.len()],
+            wanted: if self.hand { Vec::new() } else { vec![None; slots.len()] },
             faults: Vec::new(),
             slots,
             indices,

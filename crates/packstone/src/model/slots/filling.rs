@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use packstone_io::{BufferPool, PooledBuf};
+use packstone_io::{BufferPool, PooledBuf, touch};
 
 use super::super::batch::mismatch;
 use super::super::column::Column;
@@ -13,6 +13,10 @@ use crate::error::Result;
 
 /// Bytes that are had at most for rows that are still to come.
 const MOST_GUESSED: usize = 64 << 20;
+
+/// Rows up to this many bytes that lie apart are waited for together, so many at a time.
+const TOUCHED: usize = 4 << 10;
+const AHEAD: usize = 32;
 
 /// A column in the making.
 #[derive(Debug)]
@@ -146,7 +150,7 @@ impl Filling {
             return Ok(Some(found));
         }
         let same = from.width().is_some();
-        let mut rest = rows;
+        let (mut rest, mut touched) = (rows, rows.len());
         while let Some((row, slot)) = rest.first().copied() {
             // Neighbours that stay neighbours go in one copy, where lengths cannot differ.
             let follows = |(n, (r, s)): (usize, &RowSlot)| {
@@ -158,6 +162,11 @@ impl Filling {
                 1
             };
             let run = run.max(1);
+            if run == 1 && width <= TOUCHED && rest.len() <= touched {
+                let next = rest.iter().take(AHEAD);
+                next.for_each(|(row, _)| touch(from.bytes(*row).unwrap_or_default()));
+                touched = rest.len().saturating_sub(AHEAD);
+            }
             let start = slot.saturating_mul(width);
             let end = start.saturating_add(run.saturating_mul(width));
             let to = self.data.get_mut(start..end).unwrap_or_default();
