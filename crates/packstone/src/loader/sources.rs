@@ -68,6 +68,12 @@ impl Sources {
         self.ends.last().copied().unwrap_or(0)
     }
 
+    /// Shards in sum.
+    pub(super) fn shard_count(&self) -> u64 {
+        let each = self.all.iter().map(|source| source.collection.shard_count());
+        each.fold(0, u64::saturating_add)
+    }
+
     /// One of the collections.
     pub(super) fn get(&self, source: usize) -> Option<&Source> {
         self.all.get(source)
@@ -87,11 +93,11 @@ impl Sources {
     }
 
     /// True where every collection has rows at hand, see [`Collection::read_at`]. Shards of rows that are read apart are
-    /// visited all the same: each is compared with its checksum first.
-    pub(super) fn at_hand(&self) -> bool {
+    /// visited all the same until they were compared with their checksums, once all are `seen`.
+    pub(super) fn at_hand(&self, seen: bool) -> bool {
         let mut context = crate::format::ReadContext::default();
         self.all.len() == 1
-            && self.access() != Access::Apart
+            && (seen || self.access() != Access::Apart)
             && self.all.iter().all(|source| {
                 let none = source.collection.read_at(&[], source.fields.as_deref(), &mut context);
                 none.is_ok_and(|batch| batch.is_some())

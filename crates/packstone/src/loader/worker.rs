@@ -75,6 +75,11 @@ impl Shared {
         lock(&self.touched).contains(&(source, shard.number))
     }
 
+    /// True where every shard was.
+    pub(super) fn all_touched(&self) -> bool {
+        lock(&self.touched).len() as u64 >= self.sources.shard_count()
+    }
+
     pub(super) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -233,24 +238,26 @@ impl<'a> Visit<'a> {
 
     /// Reads some rows.
     fn some(&self, rows: &[usize], context: &mut ReadContext, outcome: &mut Outcome) {
-        let read = match (self.shard, &self.job.from) {
-            (Some(shard), _) => self.read(shard, Some(rows), context),
+        let (all, read) = match (self.shard, &self.job.from) {
+            (Some(shard), _) => (shard.rows, self.read(shard, Some(rows), context).map(Some)),
             (None, From::Hand(indices)) => {
                 let some: Vec<u64> =
                     rows.iter().filter_map(|row| indices.get(*row)).copied().collect();
-                self.at_hand(&some, context)
+                (indices.len() as u64, self.at_hand(&some, context))
             }
             _ => return,
         };
-        let all = || rows.iter().copied().eq(0..rows.len());
+        let rows_read = (rows.len() as u64 != all).then_some(rows);
         match read {
-            Ok(batch) => self.copy(&batch, if all() { None } else { Some(rows) }, outcome),
+            Ok(Some(batch)) => self.copy(&batch, rows_read, outcome),
+            // More than can be held at once.
+            Ok(None) => self.halves(rows, context, outcome),
             Err(error) => self.without(error, rows, context, outcome),
         }
     }
 
-    /// Reads samples that are at hand: neighbours as one run.
-    fn at_hand(&self, indices: &[u64], context: &mut ReadContext) -> Result<Batch> {
+    /// Reads samples that are at hand: neighbours as one run. None where they are too many.
+    fn at_hand(&self, indices: &[u64], context: &mut ReadContext) -> Result<Option<Batch>> {
         let Source { collection, fields } = self.source;
         let fields = fields.as_deref();
         let first = indices.first().copied().unwrap_or_default();
@@ -258,10 +265,12 @@ impl<'a> Visit<'a> {
         let neighbours = indices.iter().copied().eq(run.clone());
         let window = neighbours.then(|| collection.window(run)).flatten();
         if let Some(shard) = window.filter(|shard| shard.rows == indices.len() as u64) {
-            return collection.read(&shard, fields, context);
+            return collection.read(&shard, fields, context).map(Some);
         }
-        let batch = collection.read_at(indices, fields, context)?;
-        batch.ok_or_else(|| missing_sample(collection.len(), first))
+        match collection.read_at(indices, fields, context)? {
+            None if indices.len() <= 1 => Err(missing_sample(collection.len(), first)),
+            read => Ok(read),
+        }
     }
 
     fn read(
@@ -298,11 +307,16 @@ impl<'a> Visit<'a> {
         if self.worker.shared.stopped() {
             return;
         }
-        // Without a record, it is the shard that is at fault.
-        if rows.len() <= 1 || error.place().record.is_none() {
+        // Without a record, it is the shard that is at fault; rows at hand may be those of several.
+        let shard = self.shard.is_some() && error.place().record.is_none();
+        if rows.len() <= 1 || shard {
             self.fail(&error, rows, outcome);
             return;
         }
+        self.halves(rows, context, outcome);
+    }
+
+    fn halves(&self, rows: &[usize], context: &mut ReadContext, outcome: &mut Outcome) {
         let (one, other) = rows.split_at(rows.len() / 2);
         self.some(one, context, outcome);
         self.some(other, context, outcome);

@@ -44,7 +44,7 @@ impl Planner {
         if let Some(bytes) = self.sources.likely_bytes().filter(|_| !self.learned) {
             self.learn(1, bytes);
         }
-        self.hand = self.sources.at_hand();
+        self.hand = self.sources.at_hand(!self.shared.verify || self.shared.all_touched());
         self.access = self.sources.access();
         self.cache = match self.access {
             _ if self.hand => None,

@@ -384,7 +384,7 @@ impl Collection for Joint {
         self.neighbours(rows)
     }
 
-    /// Of one cache, as many as can be held at once.
+    /// Of one cache, as many as can be held at once. Where there are several caches, not even none are at hand.
     fn read_at(
         &self,
         indices: &[u64],
@@ -394,11 +394,14 @@ impl Collection for Joint {
         let Some((at, cache, _)) = self.find(indices.first().copied().unwrap_or(0)) else {
             return Ok(None);
         };
+        if indices.is_empty() && self.caches().len() > 1 {
+            return Ok(None);
+        }
         let mut bytes = 0u64;
         let sample = |index: &u64| {
             let (place, _, sample) = self.find(*index)?;
             bytes = bytes.saturating_add(cache.decoded_bytes(cache.index().row(sample)?));
-            (place == at && bytes <= TOGETHER).then_some(sample)
+            (place == at && (bytes <= TOGETHER || indices.len() == 1)).then_some(sample)
         };
         match indices.iter().map(sample).collect::<Option<Vec<u64>>>() {
             Some(samples) => cache.read(&samples, fields, Stay::Kept, context).map(Some),
