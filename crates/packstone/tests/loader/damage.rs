@@ -171,6 +171,42 @@ fn a_flipped_byte_harms_its_shard_and_no_other() {
     }
 }
 
+/// Rows at hand are gathered from many shards at once: one that cannot be had takes no others with it.
+#[test]
+fn a_shard_that_is_gone_harms_its_samples_alone() {
+    let mut seen = 0;
+    for (name, data) in cases("datasetrt") {
+        let copy = Copy::of(&data);
+        for (collection, good) in copy.readable() {
+            let all = shards(&copy.open(&collection).unwrap());
+            let gone = all[all.len() / 2].path.clone();
+            if all.iter().all(|shard| shard.path == gone) || good.len() > 500 {
+                continue;
+            }
+            let lost: BTreeSet<u64> =
+                all.iter().filter(|shard| shard.path == gone).flat_map(range).collect();
+            let order = [mixed(good.len() as u64, 1), (0..good.len() as u64).collect()].concat();
+            for threads in [0, 2] {
+                let opened = copy.open(&collection).unwrap();
+                let file = copy.path.join(gone.to_string());
+                let bytes = std::fs::read(&file).unwrap();
+                std::fs::remove_file(&file).unwrap();
+                let options = options(threads).with_faults(OnFault::Skip).with_verify(false);
+                let mut loading = loader(&opened, &listed(order.clone()), 7, options);
+                let found: Vec<Row> = loading.by_ref().flat_map(|d| rows(&d.unwrap())).collect();
+                let found = found.into_iter().filter(|row| row.index.is_some());
+                let kept = order.iter().filter(|index| !lost.contains(index));
+                let row = |index: &u64| good[usize::try_from(*index).unwrap()].clone();
+                assert!(found.eq(kept.map(row)), "{name}, {threads} threads");
+                assert_eq!(loading.skipped(), 2 * lost.len() as u64, "{name}");
+                std::fs::write(&file, bytes).unwrap();
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 3, "{seen}");
+}
+
 #[test]
 fn exchanged_shards_of_one_size_are_found_and_never_delivered() {
     for (format, code) in HASHED {
