@@ -73,6 +73,24 @@ impl Request {
         });
     }
 
+    /// `decodecopy`: the same, then copied once: what is left to a loader that makes batches of what it decodes. The
+    /// copies take turns in four buffers a core, as batches do.
+    pub(crate) fn decode_copy(&self, codec: Codec, encoded: &[Buf], plain: &[Buf]) {
+        self.base("decodecopy", total(plain), encoded, || {
+            let (mut decoder, mut out) = (Decoder::new(), AlignedBuf::default());
+            let (mut batches, mut turn) = ([(); 4].map(|()| AlignedBuf::default()), 0usize);
+            move |bytes: &Buf| {
+                let limits = Limits::default();
+                let _ = decoder.decode(codec, bytes, &mut out, &limits);
+                turn = (turn + 1) % batches.len();
+                if let Some(batch) = batches.get_mut(turn) {
+                    batch.clear();
+                    let _ = std::hint::black_box(batch.extend_from_slice(&out));
+                }
+            }
+        });
+    }
+
     /// `encode`: each piece by its codec.
     pub(crate) fn encode(&self, codec: Codec, plain: &[Buf]) {
         self.base("encode", total(plain), plain, || {

@@ -58,7 +58,7 @@ impl<'a> Set<'a> {
     }
 
     /// `memcpy`, `sha256`, for uncompressed sets `mapcopy` (each file mapped, copied once and unmapped), and for
-    /// compressed ones `decode` and `encode`.
+    /// compressed ones `decode`, `decodecopy` and `encode`.
     fn base(&self) -> Result<()> {
         let root = self.root()?;
         let paths =
@@ -71,6 +71,7 @@ impl<'a> Set<'a> {
         self.request.sha256(&files);
         if codec != Codec::None {
             self.request.decode(codec, &files, &plain);
+            self.request.decode_copy(codec, &files, &plain);
             self.request.encode(codec, &plain);
             return Ok(());
         }

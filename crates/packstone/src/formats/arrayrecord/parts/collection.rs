@@ -18,6 +18,8 @@ use crate::model::{Batch, Schema};
 
 /// Bytes of records that memory is had for before they are seen, at most.
 const TOGETHER: u64 = 64 << 20;
+/// Records that say how long others are.
+const LOOKED_AT: usize = 64;
 
 /// A file, and the number that its first record has in the dataset.
 pub type Placed = (Arc<File>, u64);
@@ -119,6 +121,15 @@ impl Collection for Records {
 
     fn len(&self) -> u64 {
         self.range.end.saturating_sub(self.range.start)
+    }
+
+    /// The mean of the first records.
+    fn likely_bytes(&self) -> Option<u64> {
+        let (file, first) = self.files.get(file_of(&self.files, self.range.start)?)?;
+        let start = self.range.start.saturating_sub(*first);
+        let end = self.range.end.saturating_sub(*first).min(file.reader.len());
+        let some: Vec<u64> = (start..end).take(LOOKED_AT).collect();
+        file.likely_bytes(&some).checked_div(some.len() as u64)
     }
 
     fn shard_count(&self) -> u64 {
