@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use packstone_container::Limits;
 use packstone_container::arrow_table::{ArrowFile, Cell};
+use packstone_container::json::Key;
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
@@ -51,6 +52,8 @@ pub struct Cache {
     /// Known once somebody reads in order.
     runs: OnceLock<Runs>,
     pub(super) spelling: Spelling,
+    /// The names of the columns that are metadata.
+    pub(super) said: Arc<[Key]>,
     table: Mutex<Option<Arc<ArrowFile>>>,
     maps: Arc<Maps>,
     /// Tells its shards from those of other caches in `maps`.
@@ -87,6 +90,8 @@ impl Cache {
         if let Some((sample, shard)) = stray(file.as_ref(), known as u64)? {
             return Err(out_of_range(known, shard, &place.record(sample)));
         }
+        let names = contents.columns.iter().map(|column| column.name.as_str());
+        let said = names.filter(|name| descriptor.is_metadata(name)).map(Key::from).collect();
         static CACHES: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             cache_id: manifest.cache_id(position),
@@ -96,6 +101,7 @@ impl Cache {
             index,
             runs: OnceLock::new(),
             spelling: Spelling::new(&contents.columns, false),
+            said,
             table: Mutex::new(None),
             maps,
             number: CACHES.fetch_add(1, Ordering::Relaxed),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use packstone_container::Limits;
-use packstone_container::arrow_table::{ArrowFile, Cell};
-use packstone_container::json::{self, Key, Object, ReadOptions, Value};
+use packstone_container::arrow_table::{ArrowFile, Cell, Column as Taken};
+use packstone_container::json::{self, Object, ReadOptions, Value};
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
@@ -19,7 +19,7 @@ use super::tensors::TensorReader;
 use super::{record, values};
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
-use crate::model::{Batch, Column, Schema, sample_table};
+use crate::model::{Batch, Column, RowTable, Schema, sample_table};
 
 impl Cache {
     /// Reads samples, in the order given, with the fields at `fields`.
@@ -49,6 +49,7 @@ impl Cache {
             return Batch::new(Arc::clone(&schema), 0, empty(&schema));
         }
         let table = self.table()?;
+        let taken = self.taken(&table, samples);
         let mut shards = Shards::new(self, stay, context.verify);
         let mut spans = Vec::with_capacity(samples.len());
         for (sample, row) in samples.iter().zip(&rows) {
@@ -61,7 +62,10 @@ impl Cache {
             };
             if self.options.compare {
                 let copy = shard.get(record.metadata).unwrap_or_default();
-                self.compare_copy(copy, &table, *sample, place, &context.limits)?;
+                let cells = taken.iter().flatten().map(|column| column.get(spans.len()));
+                if taken.is_none() || !self.spelling.is_of(cells, copy) {
+                    self.compare_copy(copy, &table, *sample, place, &context.limits)?;
+                }
             }
             spans.push((at, record.payload));
         }
@@ -76,7 +80,7 @@ impl Cache {
         };
         let columns = self.columns_of(&stored, &payloads, &table, samples, places, context)?;
         let batch = Batch::new(schema, samples.len(), columns)?;
-        let batch = self.with_metadata(batch, samples, &table, context)?;
+        let batch = self.with_metadata(batch, samples, &table, taken, context)?;
         if !context.identities {
             return Ok(batch);
         }
@@ -177,7 +181,7 @@ impl Cache {
         limits: &Limits,
     ) -> Result<()> {
         let columns = self.columns();
-        let cells = (0..columns.len()).map(|column| table.cell(column, sample));
+        let cells = (0..columns.len()).map(|column| table.cell(column, sample).ok());
         if self.spelling.is_of(cells, copy) {
             return Ok(());
         }
@@ -186,16 +190,33 @@ impl Cache {
         record::compare(&object, columns, cells.into_iter(), &place)
     }
 
+    /// The columns of the table for these samples, where anybody looks at them: to compare copies, or for metadata. `None`
+    /// also where a value is wrong, which is told when that of its sample is read.
+    fn taken(&self, table: &ArrowFile, samples: &[u64]) -> Option<Vec<Taken>> {
+        if !self.options.compare && self.said.is_empty() {
+            return None;
+        }
+        (0..self.columns().len()).map(|column| table.select(column, samples).ok()).collect()
+    }
+
     fn with_metadata(
         &self,
         batch: Batch,
         samples: &[u64],
         table: &ArrowFile,
+        taken: Option<Vec<Taken>>,
         context: &ReadContext,
     ) -> Result<Batch> {
         let mut reader = MetadataReader::new(self, &context.limits);
         if !reader.any() {
             return Ok(batch);
+        }
+        if let Some(columns) = taken.filter(|_| reader.text.is_none()) {
+            let columns = columns.into_iter().zip(self.columns());
+            let columns = columns.filter(|(_, spec)| self.descriptor.is_metadata(&spec.name));
+            let columns = columns.map(|(column, _)| column).collect();
+            let names = Arc::clone(&self.said);
+            return batch.with_metadata_table(RowTable::new(names, columns, samples.len())?);
         }
         let read = |(row, sample): (usize, &u64)| Ok((row + 1, reader.read(table, *sample)?));
         let runs = samples.iter().enumerate().map(read).collect::<Result<Vec<_>>>()?;
@@ -206,8 +227,8 @@ impl Cache {
 /// Reads what is said about samples of one cache.
 pub(super) struct MetadataReader<'c> {
     cache: &'c Cache,
-    /// The metadata columns and their places.
-    columns: Vec<(usize, Key)>,
+    /// The places of the metadata columns.
+    columns: Vec<usize>,
     /// The column of JSON text where that holds them.
     text: Option<usize>,
     /// The text that was read last, which the next sample often has too.
@@ -221,7 +242,7 @@ impl<'c> MetadataReader<'c> {
         let text = text.and_then(|name| cache.columns().iter().position(|c| c.name == name));
         let columns = cache.columns().iter().enumerate();
         let columns = columns.filter(|(_, column)| cache.descriptor.is_metadata(&column.name));
-        let columns = columns.map(|(at, column)| (at, Key::from(&column.name))).collect();
+        let columns = columns.map(|(at, _)| at).collect();
         Self { cache, columns, text, last: None, limits }
     }
 
@@ -246,7 +267,7 @@ impl<'c> MetadataReader<'c> {
             return Ok(object);
         }
         let mut named = Vec::with_capacity(self.columns.len());
-        for (at, name) in &self.columns {
+        for (at, name) in self.columns.iter().zip(self.cache.said.iter()) {
             named.push((name.clone(), sample_table::value(cell(*at)?)));
         }
         Ok(Arc::new(named.into_iter().collect()))
