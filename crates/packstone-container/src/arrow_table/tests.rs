@@ -162,6 +162,10 @@ fn rows_are_selected_from_one_batch_or_many() {
     }
 }
 
+fn each(column: &Column) -> Vec<Cell<'_>> {
+    (0..column.len()).filter_map(|row| column.get(row)).collect()
+}
+
 /// Looks at everything that a file has.
 fn look(bytes: &[u8]) {
     if let Ok(read) = file(bytes) {
@@ -174,8 +178,7 @@ fn look(bytes: &[u8]) {
             let some: Vec<u64> = (0..rows).rev().step_by(2).collect();
             let cells: Result<Vec<_>, _> = some.iter().map(|row| read.cell(column, *row)).collect();
             let selected = read.select(column, &some);
-            let selected =
-                selected.as_ref().map(|c| (0..c.len()).filter_map(|at| c.get(at)).collect());
+            let selected = selected.as_ref().map(each);
             // Not by value: NaN differs from itself.
             assert_eq!(format!("{selected:?}"), format!("{:?}", cells.as_ref()));
         }

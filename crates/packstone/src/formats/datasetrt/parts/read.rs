@@ -15,8 +15,9 @@ use super::descriptor::{FieldPlace, StoredField};
 use super::index::Row;
 use super::maps::Stay;
 use super::payloads::{Payloads, Shards};
+use super::record::{self, Record};
 use super::tensors::TensorReader;
-use super::{record, values};
+use super::values;
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
 use crate::model::{Batch, Column, RowTable, Schema, sample_table};
@@ -51,24 +52,25 @@ impl Cache {
         let table = self.table()?;
         let taken = self.taken(&table, samples);
         let mut shards = Shards::new(self, stay, context.verify);
-        let mut spans = Vec::with_capacity(samples.len());
-        for (sample, row) in samples.iter().zip(&rows) {
-            let place = || self.sample_place(*sample, *row);
-            let at = shards.place(row.shard)?;
-            let shard = shards.bytes(at);
-            let record = match record::find(shard, *row) {
-                Some(record) => record,
-                None => record::locate(shard, *row, &place())?,
-            };
-            if self.options.compare {
-                let copy = shard.get(record.metadata).unwrap_or_default();
-                let cells = taken.iter().flatten().map(|column| column.get(spans.len()));
+        let mut records = Vec::with_capacity(samples.len());
+        // All first: what is far in memory then comes while others are asked for. What is told is the first fault.
+        let located = samples.iter().zip(&rows).try_for_each(|(sample, row)| {
+            records.push(self.locate(&mut shards, *sample, *row)?);
+            Ok::<(), Error>(())
+        });
+        if self.options.compare {
+            for (number, (at, record)) in records.iter().enumerate() {
+                let Some((sample, row)) = samples.get(number).zip(rows.get(number)) else { break };
+                let copy = shards.bytes(*at).get(record.metadata.clone()).unwrap_or_default();
+                let cells = taken.iter().flatten().map(|column| column.get(number));
                 if taken.is_none() || !self.spelling.is_of(cells, copy) {
+                    let place = || self.sample_place(*sample, *row);
                     self.compare_copy(copy, &table, *sample, place, &context.limits)?;
                 }
             }
-            spans.push((at, record.payload));
         }
+        located?;
+        let spans = records.into_iter().map(|(at, record)| (at, record.payload)).collect();
         let places = |at: usize| {
             let known = samples.get(at).zip(rows.get(at));
             known.map_or_else(Place::default, |(sample, row)| self.sample_place(*sample, *row))
@@ -85,6 +87,16 @@ impl Cache {
             return Ok(batch);
         }
         batch.with_identities(samples.iter().map(|sample| self.identity(*sample)).collect())
+    }
+
+    /// The place of a sample's shard, and the parts of its record.
+    fn locate(&self, shards: &mut Shards<'_>, sample: u64, row: Row) -> Result<(usize, Record)> {
+        let at = shards.place(row.shard)?;
+        let shard = shards.bytes(at);
+        Ok(match record::find(shard, row) {
+            Some(record) => (at, record),
+            None => (at, record::locate(shard, row, &self.sample_place(sample, row))?),
+        })
     }
 
     fn columns_of(
