@@ -205,7 +205,7 @@ impl Cache {
     /// The columns of the table for these samples, where anybody looks at them: to compare copies, or for metadata. `None`
     /// also where a value is wrong, which is told when that of its sample is read.
     fn taken(&self, table: &ArrowFile, samples: &[u64]) -> Option<Vec<Taken>> {
-        if !self.options.compare && self.said.is_empty() {
+        if !self.options.compare && self.metadata.0.is_empty() {
             return None;
         }
         (0..self.columns().len()).map(|column| table.select(column, samples).ok()).collect()
@@ -224,11 +224,13 @@ impl Cache {
             return Ok(batch);
         }
         if let Some(columns) = taken.filter(|_| reader.text.is_none()) {
-            let columns = columns.into_iter().zip(self.columns());
-            let columns = columns.filter(|(_, spec)| self.descriptor.is_metadata(&spec.name));
-            let columns = columns.map(|(column, _)| column).collect();
-            let names = Arc::clone(&self.said);
-            return batch.with_metadata_table(RowTable::new(names, columns, samples.len())?);
+            let (places, names) = &self.metadata;
+            let mut places = places.iter().peekable();
+            let mut columns: Vec<_> = columns.into_iter().enumerate().collect();
+            columns.retain(|(at, _)| places.next_if_eq(&at).is_some());
+            let columns = columns.into_iter().map(|(_, column)| column).collect();
+            let table = RowTable::new(Arc::clone(names), columns, samples.len())?;
+            return batch.with_metadata_table(table);
         }
         let read = |(row, sample): (usize, &u64)| Ok((row + 1, reader.read(table, *sample)?));
         let runs = samples.iter().enumerate().map(read).collect::<Result<Vec<_>>>()?;
@@ -239,8 +241,6 @@ impl Cache {
 /// Reads what is said about samples of one cache.
 pub(super) struct MetadataReader<'c> {
     cache: &'c Cache,
-    /// The places of the metadata columns.
-    columns: Vec<usize>,
     /// The column of JSON text where that holds them.
     text: Option<usize>,
     /// The text that was read last, which the next sample often has too.
@@ -252,15 +252,12 @@ impl<'c> MetadataReader<'c> {
     pub(super) fn new(cache: &'c Cache, limits: &'c Limits) -> Self {
         let text = cache.descriptor.metadata_column.as_deref();
         let text = text.and_then(|name| cache.columns().iter().position(|c| c.name == name));
-        let columns = cache.columns().iter().enumerate();
-        let columns = columns.filter(|(_, column)| cache.descriptor.is_metadata(&column.name));
-        let columns = columns.map(|(at, _)| at).collect();
-        Self { cache, columns, text, last: None, limits }
+        Self { cache, text, last: None, limits }
     }
 
     /// True where anything is said about samples.
     pub(super) fn any(&self) -> bool {
-        self.text.is_some() || !self.columns.is_empty()
+        self.text.is_some() || !self.cache.metadata.0.is_empty()
     }
 
     /// What `table`, which is that of the cache, says about a sample.
@@ -278,8 +275,9 @@ impl<'c> MetadataReader<'c> {
             self.last = Some((text.to_owned(), Arc::clone(&object)));
             return Ok(object);
         }
-        let mut named = Vec::with_capacity(self.columns.len());
-        for (at, name) in self.columns.iter().zip(self.cache.said.iter()) {
+        let (places, names) = &self.cache.metadata;
+        let mut named = Vec::with_capacity(names.len());
+        for (at, name) in places.iter().zip(names.iter()) {
             named.push((name.clone(), sample_table::value(cell(*at)?)));
         }
         Ok(Arc::new(named.into_iter().collect()))
