@@ -135,7 +135,7 @@ impl Batch {
         &self.columns
     }
 
-    /// The metadata of a row, where it has any.
+    /// The metadata of a row, where it has any. What stands in a table becomes an object when it is first looked at.
     pub fn metadata(&self, row: usize) -> Option<&Arc<Object>> {
         self.said.get(row).filter(|object| !object.is_empty())
     }
