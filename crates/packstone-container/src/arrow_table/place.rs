@@ -1,5 +1,7 @@
 //! Where the values of a column lie in a file.
 
+use std::ops::Range;
+
 use super::bitmap::Bitmap;
 use super::column::{Cell, ColumnKind, Values};
 use super::read::Buffers;
@@ -166,6 +168,57 @@ impl Place {
         })
     }
 
+    /// The values in these rows of the batch, in this order, where [`values`](Self::values) could have all of them; `None`
+    /// where it could not, or where one of these is wrong or not there, which [`cell`](Self::cell) tells.
+    pub(super) fn select(
+        &self,
+        bytes: &[u8],
+        stored: Stored,
+        rows: impl ExactSizeIterator<Item = Option<usize>>,
+    ) -> Option<Values> {
+        fn each<T>(
+            rows: impl ExactSizeIterator<Item = Option<usize>>,
+            value: impl Fn(usize) -> Option<T>,
+        ) -> Option<Vec<T>> {
+            let mut values = Vec::with_capacity(rows.len());
+            for row in rows {
+                values.push(value(row?)?);
+            }
+            Some(values)
+        }
+        let Stored::Plain(kind) = stored else { return None };
+        if self.nulls > 0 {
+            return None;
+        }
+        Some(match kind {
+            ColumnKind::Bool => {
+                let bits = rows.map(|row| bit(bytes, self.values, row?));
+                Values::Bool(bits.collect::<Option<_>>()?)
+            }
+            ColumnKind::Int64 => {
+                Values::Int64(each(rows, |row| self.number(bytes, row).map(i64::from_le_bytes))?)
+            }
+            ColumnKind::UInt64 => {
+                Values::UInt64(each(rows, |row| self.number(bytes, row).map(u64::from_le_bytes))?)
+            }
+            ColumnKind::Float64 => {
+                Values::Float64(each(rows, |row| self.number(bytes, row).map(f64::from_le_bytes))?)
+            }
+            ColumnKind::Utf8 => {
+                let (mut ends, mut text) = (Vec::with_capacity(rows.len()), Vec::new());
+                let end = |row| usize::try_from(i32::from_le_bytes(self.number(bytes, row)?)).ok();
+                for row in rows {
+                    let row = row?;
+                    let span = self.span(end(row)?, end(row.checked_add(1)?)?)?;
+                    text.extend_from_slice(bytes.get(span)?);
+                    ends.push(text.len() as u64);
+                }
+                // All at once: what is whole together and is cut between characters is whole in each part.
+                Values::Utf8(Texts::new(ends, text).ok()?)
+            }
+        })
+    }
+
     /// The bytes of the first `count` numbers, or ends of texts.
     fn numbers<'b, const N: usize>(&self, bytes: &'b [u8], count: usize) -> Option<&'b [[u8; N]]> {
         bytes.get(self.values..)?.as_chunks::<N>().0.get(..count)
@@ -178,11 +231,16 @@ impl Place {
     }
 
     fn text<'b>(&self, bytes: &'b [u8], start: usize, end: usize) -> Option<&'b str> {
+        std::str::from_utf8(bytes.get(self.span(start, end)?)?).ok()
+    }
+
+    /// Where a text lies in the file.
+    fn span(&self, start: usize, end: usize) -> Option<Range<usize>> {
         let (base, len) = self.texts;
         if start > end || end > len {
             return None;
         }
-        std::str::from_utf8(bytes.get(base.checked_add(start)?..base.checked_add(end)?)?).ok()
+        Some(base.checked_add(start)?..base.checked_add(end)?)
     }
 
     /// Nulls as counted, or as the bits of validity have them where these say more.

@@ -118,6 +118,34 @@ impl ArrowFile {
         place.cell(&self.bytes, stored, row - batch.first).ok_or(ArrowError::Text { column, row })
     }
 
+    /// The values of a column in these rows, in this order; rows may repeat. They are a copy.
+    ///
+    /// # Errors
+    /// As for [`ArrowFile::cell`], of the first row that has no value.
+    pub fn select(&self, column: usize, rows: &[u64]) -> Result<Column, ArrowError> {
+        if let Some(values) = self.selected(column, rows) {
+            return Ok(values.into());
+        }
+        let field = self.fields.get(column).ok_or(ArrowError::NoCell { column, row: 0 })?;
+        let mut selected = Column::empty(field.kind);
+        for row in rows {
+            selected.push(self.cell(column, *row)?)?;
+        }
+        Ok(selected)
+    }
+
+    /// The same where all rows lie in one batch, and the values can be had without a look at each.
+    fn selected(&self, column: usize, rows: &[u64]) -> Option<Values> {
+        let first = rows.first()?;
+        let after = self.batches.partition_point(|batch| batch.first <= *first);
+        let batch = self.batches.get(after.checked_sub(1)?)?;
+        let rows = rows.iter().map(|row| {
+            let row = row.checked_sub(batch.first).filter(|row| *row < batch.rows)?;
+            usize::try_from(row).ok()
+        });
+        batch.columns.get(column)?.select(&self.bytes, *self.stored.get(column)?, rows)
+    }
+
     /// How many rows of a column are null: those that a batch counts as null, or whose validity is not set.
     ///
     /// # Errors

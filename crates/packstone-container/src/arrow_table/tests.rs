@@ -135,6 +135,37 @@ fn what_is_written_reads_back_in_batches_of_any_size() {
     assert_eq!((read.rows(), read.batches(), read.fields().len()), (0, 1, 1));
 }
 
+#[test]
+fn rows_are_selected_from_one_batch_or_many() {
+    let table = mixed();
+    let orders: [&[u64]; 6] = [&[], &[20], &[0, 1, 2, 3], &[7, 3, 3, 20, 0], &[9, 8], &[1, 6]];
+    for batch_rows in [3, 8, 1000] {
+        let read = file(written(&table, batch_rows)).unwrap();
+        for rows in orders {
+            for number in 0..5 {
+                let selected = read.select(number, rows).unwrap();
+                assert_eq!(
+                    (selected.len(), selected.kind()),
+                    (rows.len(), read.fields()[number].kind)
+                );
+                for (at, row) in rows.iter().enumerate() {
+                    assert_eq!(selected.get(at), read.cell(number, *row).ok());
+                }
+            }
+        }
+        for rows in [&[21][..], &[0, 21], &[u64::MAX]] {
+            let row = *rows.last().unwrap();
+            assert_eq!(read.select(3, rows), Err(ArrowError::NoCell { column: 3, row }));
+        }
+        assert_eq!(read.select(5, &[0]), Err(ArrowError::NoCell { column: 5, row: 0 }));
+        assert_eq!(read.select(5, &[]), Err(ArrowError::NoCell { column: 5, row: 0 }));
+    }
+}
+
+fn each(column: &Column) -> Vec<Cell<'_>> {
+    (0..column.len()).filter_map(|row| column.get(row)).collect()
+}
+
 /// Looks at everything that a file has.
 fn look(bytes: &[u8]) {
     if let Ok(read) = file(bytes) {
@@ -144,6 +175,12 @@ fn look(bytes: &[u8]) {
             for row in 0..rows {
                 let _ = read.cell(column, row);
             }
+            let some: Vec<u64> = (0..rows).rev().step_by(2).collect();
+            let cells: Result<Vec<_>, _> = some.iter().map(|row| read.cell(column, *row)).collect();
+            let selected = read.select(column, &some);
+            let selected = selected.as_ref().map(each);
+            // Not by value: NaN differs from itself.
+            assert_eq!(format!("{selected:?}"), format!("{:?}", cells.as_ref()));
         }
         let _ = read.table();
     }
@@ -203,6 +240,15 @@ fn a_text_is_checked_when_it_is_asked_for() {
     assert_eq!(read.cell(1, 0), Err(ArrowError::Text { column: 1, row: 0 }));
     assert_eq!(read.cell(1, 1), Ok(Cell::Utf8("Füchse1")));
     assert!(read.table().is_err());
+    assert_eq!(read.select(1, &[1, 2, 0, 0]), Err(ArrowError::Text { column: 1, row: 0 }));
+    assert_eq!(read.select(1, &[2, 1]).unwrap().get(1), Some(Cell::Utf8("Füchse1")));
+    // Both ends of a character that a text's end cuts in two.
+    let mut bytes = golden("v3_basic_none/data/basic_none_s1");
+    let ends = 0x3c0 - 64;
+    assert_eq!(&bytes[ends..ends + 8], [0, 0, 0, 0, 4, 0, 0, 0]);
+    bytes[ends + 4] = 6;
+    let read = file(bytes).unwrap();
+    assert_eq!(read.select(1, &[0, 1]), Err(ArrowError::Text { column: 1, row: 0 }));
 }
 
 /// A table that was changed, as the library tells it to its workers.

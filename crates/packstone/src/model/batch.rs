@@ -11,6 +11,8 @@ use packstone_container::json::Object;
 use packstone_io::Kind;
 
 use super::column::Column;
+use super::row_table::RowTable;
+use super::said::Said;
 use super::schema::{Field, Schema};
 use crate::error::{Error, Place, Result};
 
@@ -23,7 +25,7 @@ pub struct Batch {
     schema: Arc<Schema>,
     rows: usize,
     columns: Vec<Column>,
-    metadata: Vec<(usize, Arc<Object>)>,
+    said: Said,
     identities: Arc<[Object]>,
 }
 
@@ -44,7 +46,7 @@ impl Batch {
         {
             check_shapes(field, column)?;
         }
-        Ok(Self { schema, rows, columns, metadata: Vec::new(), identities: Arc::default() })
+        Ok(Self { schema, rows, columns, said: Said::default(), identities: Arc::default() })
     }
 
     /// The same rows with metadata of their own, as runs: each ends before its row and begins where the one before ends.
@@ -55,7 +57,35 @@ impl Batch {
         if runs.last().map_or(0, |run| run.0) != self.rows || !runs.is_sorted_by_key(|run| run.0) {
             return Err(mismatch(format!("expected metadata for {} rows", self.rows)));
         }
-        self.metadata = runs;
+        self.said = Said::objects(runs);
+        Ok(self)
+    }
+
+    /// The same rows with metadata of their own, one row of the table each.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where the table has another number of rows.
+    pub(crate) fn with_metadata_table(mut self, table: RowTable) -> Result<Self> {
+        if table.rows() != self.rows {
+            let found = table.rows();
+            return Err(mismatch(format!(
+                "expected metadata for {} rows, found {found}",
+                self.rows
+            )));
+        }
+        self.said = Said::table(table);
+        Ok(self)
+    }
+
+    /// The same rows with what is said about rows of other batches, which are as many.
+    ///
+    /// # Errors
+    /// `model/column_mismatch` where they are not.
+    pub(super) fn with_said(mut self, said: Said) -> Result<Self> {
+        if !said.is_empty() && said.rows() != self.rows {
+            return Err(mismatch(format!("expected metadata for {} rows", self.rows)));
+        }
+        self.said = said;
         Ok(self)
     }
 
@@ -75,13 +105,14 @@ impl Batch {
     /// The same rows, all with this metadata; an empty object is none.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Arc<Object>) -> Self {
-        self.metadata = if metadata.is_empty() { Vec::new() } else { vec![(self.rows, metadata)] };
+        let runs = if metadata.is_empty() { Vec::new() } else { vec![(self.rows, metadata)] };
+        self.said = Said::objects(runs);
         self
     }
 
     /// Takes the metadata of `other`, which has as many rows.
     pub(crate) fn copy_metadata(&mut self, other: &Self) {
-        self.metadata.clone_from(&other.metadata);
+        self.said.clone_from(&other.said);
     }
 
     /// Takes the identities of `other`, which has as many rows.
@@ -104,10 +135,9 @@ impl Batch {
         &self.columns
     }
 
-    /// The metadata of a row, where it has any.
+    /// The metadata of a row, where it has any. What stands in a table becomes an object when it is first looked at.
     pub fn metadata(&self, row: usize) -> Option<&Arc<Object>> {
-        let run = self.metadata.get(self.metadata.partition_point(|(end, _)| *end <= row))?;
-        (!run.1.is_empty()).then_some(&run.1)
+        self.said.get(row).filter(|object| !object.is_empty())
     }
 
     /// What the container calls a row, where it was asked for.
@@ -131,10 +161,19 @@ impl Batch {
         fields.all(|(field, c)| c.is_own() && (c.as_dense().is_some() || field.varies()))
     }
 
+    /// True where [`metadata_runs`](Self::metadata_runs) has any; no row is looked at.
+    pub(crate) fn has_metadata_runs(&self) -> bool {
+        !self.said.is_empty()
+    }
+
+    /// What is said about the rows.
+    pub(super) fn said(&self) -> &Said {
+        &self.said
+    }
+
     /// Neighbouring rows that share their metadata, in order; empty objects stand for none.
     pub fn metadata_runs(&self) -> impl Iterator<Item = (Range<usize>, &Arc<Object>)> {
-        let starts = std::iter::once(0).chain(self.metadata.iter().map(|(end, _)| *end));
-        self.metadata.iter().zip(starts).map(|((end, object), start)| (start..*end, object))
+        self.said.runs()
     }
 
     /// Bytes of the values of `rows`.

@@ -9,13 +9,13 @@ mod filling;
 
 use std::sync::Arc;
 
-use packstone_container::json::Object;
 use packstone_io::BufferPool;
 
 use filling::Filling;
 
 use super::batch::{Batch, mismatch};
 use super::column::Column;
+use super::said::SaidSlots;
 use super::schema::Schema;
 use crate::error::Result;
 
@@ -26,7 +26,7 @@ pub struct BatchSlots {
     rows: usize,
     pool: BufferPool,
     columns: Vec<Filling>,
-    metadata: Vec<Arc<Object>>,
+    said: SaidSlots,
 }
 
 /// A row of a source and its slot.
@@ -40,7 +40,7 @@ impl BatchSlots {
     pub fn new(schema: Arc<Schema>, rows: usize, pool: &BufferPool) -> Result<Self> {
         let columns = schema.fields.iter().map(|field| Filling::new(field, rows, pool));
         let columns = columns.collect::<Result<_>>()?;
-        Ok(Self { schema, rows, pool: pool.clone(), columns, metadata: Vec::new() })
+        Ok(Self { schema, rows, pool: pool.clone(), columns, said: SaidSlots::default() })
     }
 
     /// Copies rows of `batch`, which has the same schema, to their slots.
@@ -60,20 +60,8 @@ impl BatchSlots {
         for (to, from) in self.columns.iter_mut().zip(batch.columns()) {
             to.put(from, rows, self.rows, &self.pool)?;
         }
-        self.put_metadata(batch, rows);
+        self.said.put(batch.said(), rows, self.rows);
         Ok(())
-    }
-
-    fn put_metadata(&mut self, batch: &Batch, rows: &[RowSlot]) {
-        if batch.metadata_runs().next().is_none() {
-            return;
-        }
-        self.metadata.resize_with(self.rows, Arc::default);
-        for (row, slot) in rows {
-            if let (Some(to), Some(object)) = (self.metadata.get_mut(*slot), batch.metadata(*row)) {
-                *to = Arc::clone(object);
-            }
-        }
     }
 
     /// Fills slots that no row comes to: with zeros, or with nothing where rows have no common width.
@@ -96,25 +84,13 @@ impl BatchSlots {
         let columns: Option<Vec<Column>> = columns.collect();
         let columns = columns.ok_or_else(|| mismatch("slots outside of the batch".to_owned()))?;
         let batch = Batch::new(self.schema, rows, columns)?;
-        let mut runs: Vec<(usize, Arc<Object>)> = Vec::new();
-        let add = |object: &Arc<Object>| match runs.last_mut() {
-            Some((end, last)) if Arc::ptr_eq(last, object) => *end += 1,
-            last => {
-                let end = last.map_or(0, |(end, _)| *end);
-                runs.push((end + 1, Arc::clone(object)));
-            }
-        };
-        match kept {
-            None => self.metadata.iter().for_each(add),
-            Some(kept) => kept.iter().filter_map(|slot| self.metadata.get(*slot)).for_each(add),
-        }
-        if runs.is_empty() { Ok(batch) } else { batch.with_metadata_runs(runs) }
+        batch.with_said(self.said.finish(kept))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use packstone_container::json::Value;
+    use packstone_container::json::{Object, Value};
     use packstone_io::Buf;
 
     use super::super::{DType, Field, Key};

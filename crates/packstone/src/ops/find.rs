@@ -135,7 +135,7 @@ fn found_in(decoded: &Decoded, condition: &Option<Expr>) -> Result<Vec<Match>> {
         }
     }
     // Batches without any metadata have no runs.
-    if batch.metadata_runs().next().is_none() && is_match(condition, &Object::new())? {
+    if !batch.has_metadata_runs() && is_match(condition, &Object::new())? {
         for row in rows.clone() {
             let identity = batch.identity(row).cloned().unwrap_or_default();
             let index = shard.first.saturating_add(row as u64);

@@ -75,7 +75,7 @@ fn copied(batch: &Batch, pool: &BufferPool) -> Result<Batch> {
         let width = field.value_bytes().filter(|_| !field.varies());
         column.width().filter(|found| width == Some(*found as u64))
     });
-    let plain = batch.metadata_runs().next().is_none() && batch.value_bytes() >= SHARED_FROM;
+    let plain = !batch.has_metadata_runs() && batch.value_bytes() >= SHARED_FROM;
     let Some(widths) = widths.collect::<Option<Vec<usize>>>().filter(|_| plain) else {
         let mut slots = BatchSlots::new(schema, rows, pool)?;
         let same: Vec<RowSlot> = (0..rows).map(|row| (row, row)).collect();

@@ -7,7 +7,7 @@ use packstone::format::{AuditOptions, Collection, Format, ReadContext};
 use packstone::formats::datasetrt::options::OpenOptions;
 use packstone::formats::datasetrt::reader::DatasetRtDataset;
 use packstone::formats::datasetrt::{DatasetRt, codes};
-use packstone::model::Severity;
+use packstone::model::{Batch, Severity};
 use packstone::ops::Scan;
 use packstone::{Error, Limits, LocalRoot, MemoryRoot, Root, RootMut};
 use packstone_container::arrow_table::Cell;
@@ -212,6 +212,59 @@ fn copies_are_compared_unless_told_otherwise() {
         // Values are those of the table then.
         assert_eq!(read(false).unwrap().iter().map(|b| b.rows()).sum::<usize>(), 6, "{name}");
     }
+}
+
+/// Metadata become objects when somebody looks at them; what is wrong with them is told when they are read.
+#[test]
+fn a_text_that_is_none_is_told_at_its_row_after_what_is_wrong_before_it() {
+    let case = good_cases("datasetrt").into_iter().find(|c| c.name == "v3_basic_none").unwrap();
+    let temp = tempfile::tempdir().unwrap();
+    copy_folder(&case.data.join("basic_none_s1"), temp.path());
+    let change = |name: &str, from: &[u8], to: &[u8]| {
+        let mut bytes = std::fs::read(temp.path().join(name)).unwrap();
+        let at = bytes.windows(from.len()).position(|found| found == from).unwrap();
+        bytes[at..at + to.len()].copy_from_slice(to);
+        std::fs::write(temp.path().join(name), bytes).unwrap();
+    };
+    let joint = |compare| {
+        let options = OpenOptions::default().with_compare(compare);
+        let root = kit::local(temp.path());
+        let dataset = DatasetRtDataset::open(root, &options, &Limits::default()).unwrap();
+        dataset.joint().unwrap().clone()
+    };
+    let read = |compare, rows: &[u64]| {
+        let batch = joint(compare).read_at(rows, None, &mut ReadContext::default())?;
+        Ok::<_, Error>(batch.unwrap())
+    };
+    let whole = read(true, &[0, 1, 2, 3, 4, 5]).unwrap();
+    // Who looks needs no file any more.
+    let metadata = std::fs::read(temp.path().join("metadata.arrow")).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(temp.path().join("metadata.arrow"))
+        .unwrap()
+        .set_len(0)
+        .unwrap();
+    let label = |batch: &Batch, row| batch.metadata(row).unwrap().get("label").unwrap().to_string();
+    assert_eq!(label(&whole, 1), "\"Füchse1\"");
+    std::fs::write(temp.path().join("metadata.arrow"), metadata).unwrap();
+    change("metadata.arrow", "Füchse1".as_bytes(), b"F\xff");
+    for compare in [true, false] {
+        let error = read(compare, &[0, 1, 2]).unwrap_err();
+        assert_eq!((error.code(), error.place().record), (codes::ARROW_INVALID, Some(1)));
+        let others = read(compare, &[2, 0]).unwrap();
+        for (row, same) in [2, 0].into_iter().enumerate() {
+            assert_eq!(others.metadata(row), whole.metadata(same));
+        }
+    }
+    let shards = std::fs::read_dir(temp.path().join("shards")).unwrap();
+    let first = shards.map(|entry| entry.unwrap().file_name()).min().unwrap();
+    change(&format!("shards/{}", first.to_str().unwrap()), b"cat0", b"cat1");
+    let error = read(true, &[0, 1, 2]).unwrap_err();
+    assert_eq!((error.code(), error.place().record), (codes::ENVELOPE_VALUE_DIFFERS, Some(0)));
+    let error = read(true, &[1, 0]).unwrap_err();
+    assert_eq!((error.code(), error.place().record), (codes::ARROW_INVALID, Some(1)));
+    assert_eq!(label(&read(false, &[0]).unwrap(), 0), "\"cat0\"");
 }
 
 #[test]

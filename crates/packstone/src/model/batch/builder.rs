@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use packstone_container::json::Object;
 use packstone_io::{BufferPool, PooledBuf};
 
 use super::{Batch, mismatch};
 use crate::error::Result;
 use crate::model::column::Column;
 use crate::model::dtype::DType;
+use crate::model::said::Said;
 use crate::model::schema::Schema;
 
 /// Gathers rows of other batches into dense columns, each row copied once into a reused buffer.
@@ -18,7 +18,7 @@ pub struct BatchBuilder {
     schema: Arc<Schema>,
     pool: BufferPool,
     columns: Vec<Growing>,
-    metadata: Vec<(usize, Arc<Object>)>,
+    said: Said,
     rows: usize,
     capacity: usize,
 }
@@ -41,7 +41,7 @@ impl BatchBuilder {
     /// `io/out_of_memory`.
     pub fn new(schema: Arc<Schema>, capacity: usize, pool: BufferPool) -> Result<Self> {
         let mut builder =
-            Self { schema, pool, columns: Vec::new(), metadata: Vec::new(), rows: 0, capacity };
+            Self { schema, pool, columns: Vec::new(), said: Said::default(), rows: 0, capacity };
         builder.columns = builder.fresh()?;
         Ok(builder)
     }
@@ -121,22 +121,12 @@ impl BatchBuilder {
     }
 
     fn push_metadata(&mut self, batch: &Batch, rows: &Range<usize>) {
-        if batch.metadata.is_empty() && self.metadata.is_empty() {
+        if batch.said.is_empty() && self.said.is_empty() {
             return;
         }
         // Rows pushed before the first metadata came have none.
-        if self.metadata.is_empty() && self.rows > 0 {
-            self.metadata.push((self.rows, Arc::default()));
-        }
-        let mut start = rows.start;
-        let mut runs = batch.metadata.iter().skip_while(|(end, _)| *end <= rows.start);
-        while start < rows.end {
-            let run = runs.next();
-            let end = run.map_or(rows.end, |(end, _)| (*end).min(rows.end));
-            let object = run.map(|(_, object)| Arc::clone(object)).unwrap_or_default();
-            self.metadata.push((self.rows + end - rows.start, object));
-            start = end;
-        }
+        self.said.pass(self.rows.saturating_sub(self.said.rows()));
+        self.said.extend(&batch.said, rows.clone());
     }
 
     /// The rows gathered so far as a batch; the builder starts afresh.
@@ -159,9 +149,7 @@ impl BatchBuilder {
             };
             shaped.ok_or_else(|| mismatch("rows of another width or shape".to_owned()))
         });
-        let mut batch =
-            Batch::new(Arc::clone(&self.schema), rows, columns.collect::<Result<_>>()?)?;
-        batch.metadata = std::mem::take(&mut self.metadata);
-        Ok(batch)
+        let batch = Batch::new(Arc::clone(&self.schema), rows, columns.collect::<Result<_>>()?)?;
+        batch.with_said(std::mem::take(&mut self.said))
     }
 }

@@ -19,10 +19,8 @@ impl Batch {
         });
         let mut slice =
             Self::new(Arc::clone(&self.schema), rows.len(), columns.collect::<Result<_>>()?)?;
-        for (range, object) in self.metadata_runs() {
-            if range.end > rows.start && range.start < rows.end {
-                slice.metadata.push((range.end.min(rows.end) - rows.start, Arc::clone(object)));
-            }
+        if !self.said.is_empty() {
+            slice.said.extend(&self.said, rows.clone());
         }
         slice.identities = self.identities.get(rows).map(Arc::from).unwrap_or_default();
         Ok(slice)
@@ -40,10 +38,7 @@ impl Batch {
         });
         let columns = columns.collect::<Result<_>>()?;
         let mut out = Self::new(Arc::clone(&self.schema), rows.len(), columns)?;
-        if !self.metadata.is_empty() {
-            let of = |row: &usize| self.metadata(*row).cloned().unwrap_or_default();
-            out.metadata = rows.iter().enumerate().map(|(at, row)| (at + 1, of(row))).collect();
-        }
+        out.said = self.said.select(rows);
         out.identities = rows.iter().filter_map(|row| self.identities.get(*row).cloned()).collect();
         Ok(out)
     }

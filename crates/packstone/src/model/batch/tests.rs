@@ -4,6 +4,8 @@ use packstone_container::json::Value;
 use packstone_io::{Buf, BufferPool};
 
 use super::*;
+use crate::model::BatchSlots;
+use crate::model::row_table::tests::{objects, table};
 use crate::model::{DType, Key};
 
 fn batch(texts: &[&str], label: Option<&str>) -> Batch {
@@ -67,4 +69,42 @@ fn gathers_rows_and_their_metadata_across_batches() {
     assert_eq!(got.columns()[0].as_dense().unwrap()[..], [1, 2, 0, 1, 0]);
     assert_eq!(builder.finish().unwrap().rows(), 0);
     assert!(builder.push(&parts[1], 1..3).is_err());
+}
+
+#[test]
+fn rows_of_a_table_stay_with_their_values_wherever_they_go() {
+    let with_table = batch(&["a", "bc", ""], None).with_metadata_table(table()).unwrap();
+    assert!(batch(&["a"], None).with_metadata_table(table()).is_err());
+    let wanted = objects();
+    let check = |batch: &Batch, rows: &[Option<usize>]| {
+        let found = batch.samples().map(|sample| sample.metadata().map(AsRef::as_ref));
+        let wanted = rows.iter().map(|row| row.and_then(|row| wanted.get(row)));
+        assert_eq!(found.collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
+        let runs = batch.metadata_runs();
+        assert_eq!(runs.map(|(rows, _)| rows.len()).sum::<usize>(), batch.rows());
+    };
+    check(&with_table, &[Some(0), Some(1), Some(2)]);
+    check(&with_table.slice(1..3).unwrap(), &[Some(1), Some(2)]);
+    check(&with_table.select(&[2, 2, 0]).unwrap(), &[Some(2), Some(2), Some(0)]);
+    let mut copy = batch(&["x", "y", "z"], None);
+    assert!(!copy.has_metadata_runs());
+    copy.copy_metadata(&with_table);
+    check(&copy, &[Some(0), Some(1), Some(2)]);
+    let (plain, pool) = (batch(&["x"], None), BufferPool::new(2));
+    let mut builder = BatchBuilder::new(Arc::clone(plain.schema()), 8, pool.clone()).unwrap();
+    builder.push(&plain, 0..1).unwrap();
+    builder.push(&with_table, 1..3).unwrap();
+    builder.push(&plain, 0..1).unwrap();
+    builder.push(&with_table, 0..1).unwrap();
+    check(&builder.finish().unwrap(), &[None, Some(1), Some(2), None, Some(0)]);
+    builder.push(&plain, 0..1).unwrap();
+    assert!(!builder.finish().unwrap().has_metadata_runs());
+    let mut slots = BatchSlots::new(Arc::clone(plain.schema()), 4, &pool).unwrap();
+    slots.put(&with_table, &[(0, 3), (2, 0)]).unwrap();
+    slots.put(&plain, &[(0, 1)]).unwrap();
+    slots.put(&with_table.slice(1..2).unwrap(), &[(0, 2)]).unwrap();
+    let batch = slots.finish(None).unwrap();
+    check(&batch, &[Some(2), None, Some(1), Some(0)]);
+    // One object of a row, whoever looked first.
+    assert!(Arc::ptr_eq(batch.metadata(0).unwrap(), with_table.metadata(2).unwrap()));
 }

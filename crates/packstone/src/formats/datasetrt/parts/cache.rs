@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use packstone_container::Limits;
 use packstone_container::arrow_table::{ArrowFile, Cell};
+use packstone_container::json::Key;
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
@@ -51,6 +52,8 @@ pub struct Cache {
     /// Known once somebody reads in order.
     runs: OnceLock<Runs>,
     pub(super) spelling: Spelling,
+    /// The columns that are metadata, in order: their places, and their names.
+    pub(super) metadata: (Vec<usize>, Arc<[Key]>),
     table: Mutex<Option<Arc<ArrowFile>>>,
     maps: Arc<Maps>,
     /// Tells its shards from those of other caches in `maps`.
@@ -87,6 +90,10 @@ impl Cache {
         if let Some((sample, shard)) = stray(file.as_ref(), known as u64)? {
             return Err(out_of_range(known, shard, &place.record(sample)));
         }
+        let columns = contents.columns.iter().enumerate();
+        let columns = columns.filter(|(_, column)| descriptor.is_metadata(&column.name));
+        let columns = columns.map(|(place, column)| (place, Key::from(&column.name)));
+        let (places, names): (Vec<usize>, Vec<Key>) = columns.unzip();
         static CACHES: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             cache_id: manifest.cache_id(position),
@@ -96,6 +103,7 @@ impl Cache {
             index,
             runs: OnceLock::new(),
             spelling: Spelling::new(&contents.columns, false),
+            metadata: (places, names.into()),
             table: Mutex::new(None),
             maps,
             number: CACHES.fetch_add(1, Ordering::Relaxed),

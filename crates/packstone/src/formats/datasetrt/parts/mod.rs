@@ -25,6 +25,7 @@ pub mod joint;
 pub mod journal;
 pub mod loader;
 pub mod maps;
+mod metadata;
 pub mod migrate;
 pub mod native;
 pub mod payloads;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packstone_container::Limits;
 use packstone_container::arrow_table::{ArrowFile, Cell};
-use packstone_container::json::{self, Key, Object, ReadOptions, Value};
+use packstone_container::json::Object;
 use packstone_io::{Buf, Kind};
 
 use super::super::codes;
@@ -15,11 +15,12 @@ use super::descriptor::{FieldPlace, StoredField};
 use super::index::Row;
 use super::maps::Stay;
 use super::payloads::{Payloads, Shards};
+use super::record::{self, Record};
 use super::tensors::TensorReader;
-use super::{record, values};
+use super::values;
 use crate::error::{Error, Place, Result};
 use crate::format::ReadContext;
-use crate::model::{Batch, Column, Schema, sample_table};
+use crate::model::{Batch, Column, Schema};
 
 impl Cache {
     /// Reads samples, in the order given, with the fields at `fields`.
@@ -49,22 +50,27 @@ impl Cache {
             return Batch::new(Arc::clone(&schema), 0, empty(&schema));
         }
         let table = self.table()?;
+        let taken = self.taken(&table, samples);
         let mut shards = Shards::new(self, stay, context.verify);
-        let mut spans = Vec::with_capacity(samples.len());
-        for (sample, row) in samples.iter().zip(&rows) {
-            let place = || self.sample_place(*sample, *row);
-            let at = shards.place(row.shard)?;
-            let shard = shards.bytes(at);
-            let record = match record::find(shard, *row) {
-                Some(record) => record,
-                None => record::locate(shard, *row, &place())?,
-            };
-            if self.options.compare {
-                let copy = shard.get(record.metadata).unwrap_or_default();
-                self.compare_copy(copy, &table, *sample, place, &context.limits)?;
+        let mut records = Vec::with_capacity(samples.len());
+        // All first: what is far in memory then comes while others are asked for. What is told is the first fault.
+        let located = samples.iter().zip(&rows).try_for_each(|(sample, row)| {
+            records.push(self.locate(&mut shards, *sample, *row)?);
+            Ok::<(), Error>(())
+        });
+        if self.options.compare {
+            for (number, (at, record)) in records.iter().enumerate() {
+                let Some((sample, row)) = samples.get(number).zip(rows.get(number)) else { break };
+                let copy = shards.bytes(*at).get(record.metadata.clone()).unwrap_or_default();
+                let cells = taken.iter().flatten().map(|column| column.get(number));
+                if taken.is_none() || !self.spelling.is_of(cells, copy) {
+                    let place = || self.sample_place(*sample, *row);
+                    self.compare_copy(copy, &table, *sample, place, &context.limits)?;
+                }
             }
-            spans.push((at, record.payload));
         }
+        located?;
+        let spans = records.into_iter().map(|(at, record)| (at, record.payload)).collect();
         let places = |at: usize| {
             let known = samples.get(at).zip(rows.get(at));
             known.map_or_else(Place::default, |(sample, row)| self.sample_place(*sample, *row))
@@ -76,11 +82,21 @@ impl Cache {
         };
         let columns = self.columns_of(&stored, &payloads, &table, samples, places, context)?;
         let batch = Batch::new(schema, samples.len(), columns)?;
-        let batch = self.with_metadata(batch, samples, &table, context)?;
+        let batch = self.with_metadata(batch, samples, &table, taken, context)?;
         if !context.identities {
             return Ok(batch);
         }
         batch.with_identities(samples.iter().map(|sample| self.identity(*sample)).collect())
+    }
+
+    /// The place of a sample's shard, and the parts of its record.
+    fn locate(&self, shards: &mut Shards<'_>, sample: u64, row: Row) -> Result<(usize, Record)> {
+        let at = shards.place(row.shard)?;
+        let shard = shards.bytes(at);
+        Ok(match record::find(shard, row) {
+            Some(record) => (at, record),
+            None => (at, record::locate(shard, row, &self.sample_place(sample, row))?),
+        })
     }
 
     fn columns_of(
@@ -177,7 +193,7 @@ impl Cache {
         limits: &Limits,
     ) -> Result<()> {
         let columns = self.columns();
-        let cells = (0..columns.len()).map(|column| table.cell(column, sample));
+        let cells = (0..columns.len()).map(|column| table.cell(column, sample).ok());
         if self.spelling.is_of(cells, copy) {
             return Ok(());
         }
@@ -185,83 +201,6 @@ impl Cache {
         let object = record::parse(copy, columns, &place, limits)?;
         record::compare(&object, columns, cells.into_iter(), &place)
     }
-
-    fn with_metadata(
-        &self,
-        batch: Batch,
-        samples: &[u64],
-        table: &ArrowFile,
-        context: &ReadContext,
-    ) -> Result<Batch> {
-        let mut reader = MetadataReader::new(self, &context.limits);
-        if !reader.any() {
-            return Ok(batch);
-        }
-        let read = |(row, sample): (usize, &u64)| Ok((row + 1, reader.read(table, *sample)?));
-        let runs = samples.iter().enumerate().map(read).collect::<Result<Vec<_>>>()?;
-        batch.with_metadata_runs(runs)
-    }
-}
-
-/// Reads what is said about samples of one cache.
-pub(super) struct MetadataReader<'c> {
-    cache: &'c Cache,
-    /// The metadata columns and their places.
-    columns: Vec<(usize, Key)>,
-    /// The column of JSON text where that holds them.
-    text: Option<usize>,
-    /// The text that was read last, which the next sample often has too.
-    last: Option<(String, Arc<Object>)>,
-    limits: &'c Limits,
-}
-
-impl<'c> MetadataReader<'c> {
-    pub(super) fn new(cache: &'c Cache, limits: &'c Limits) -> Self {
-        let text = cache.descriptor.metadata_column.as_deref();
-        let text = text.and_then(|name| cache.columns().iter().position(|c| c.name == name));
-        let columns = cache.columns().iter().enumerate();
-        let columns = columns.filter(|(_, column)| cache.descriptor.is_metadata(&column.name));
-        let columns = columns.map(|(at, column)| (at, Key::from(&column.name))).collect();
-        Self { cache, columns, text, last: None, limits }
-    }
-
-    /// True where anything is said about samples.
-    pub(super) fn any(&self) -> bool {
-        self.text.is_some() || !self.columns.is_empty()
-    }
-
-    /// What `table`, which is that of the cache, says about a sample.
-    ///
-    /// # Errors
-    /// `arrow_invalid` where a text is no UTF-8; `payload_invalid` where JSON text is none.
-    pub(super) fn read(&mut self, table: &ArrowFile, sample: u64) -> Result<Arc<Object>> {
-        let place = || self.cache.site.place(METADATA).record(sample);
-        let cell = |column| table.cell(column, sample).map_err(|e| arrow_error(&e, place()));
-        if let Some(Cell::Utf8(text)) = self.text.map(cell).transpose()? {
-            if let Some((_, object)) = self.last.as_ref().filter(|(known, _)| known == text) {
-                return Ok(Arc::clone(object));
-            }
-            let object = Arc::new(parse_metadata(text, &place(), self.limits)?);
-            self.last = Some((text.to_owned(), Arc::clone(&object)));
-            return Ok(object);
-        }
-        let mut named = Vec::with_capacity(self.columns.len());
-        for (at, name) in &self.columns {
-            named.push((name.clone(), sample_table::value(cell(*at)?)));
-        }
-        Ok(Arc::new(named.into_iter().collect()))
-    }
-}
-
-/// Reads metadata that stand in a column as JSON text.
-fn parse_metadata(text: &str, place: &Place, limits: &Limits) -> Result<Object> {
-    let options = ReadOptions::default().with_limits(*limits).with_nan(true);
-    let message = match json::read(text.as_bytes(), &options).map(|document| document.value) {
-        Ok(Value::Object(object)) => return Ok(object),
-        Ok(other) => format!("expected metadata in an object, found {}", other.kind()),
-        Err(error) => format!("metadata of the sample: {error}"),
-    };
-    Err(Error::new(Kind::Corrupt, codes::PAYLOAD_INVALID, place.clone(), message))
 }
 
 fn empty(schema: &Schema) -> Vec<Column> {

@@ -9,7 +9,7 @@ use packstone_io::Buf;
 
 use super::super::index::Row;
 use super::super::joint::Joint;
-use super::super::read::MetadataReader;
+use super::super::metadata::MetadataReader;
 use super::super::table::Identity;
 use crate::error::Result;
 use crate::model::{Batch, Schema, ValueRef};

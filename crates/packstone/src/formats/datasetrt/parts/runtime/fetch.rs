@@ -13,7 +13,7 @@ use packstone_io::BufferPool;
 use super::super::descriptor::FieldPlace;
 use super::super::joint::Joint;
 use super::super::maps::Stay;
-use super::super::read::MetadataReader;
+use super::super::metadata::MetadataReader;
 use super::drawn::{Content, Drawn, Pick};
 use super::opened::{Group, Opened};
 use super::payloads::{Good, Payloads};
