@@ -34,6 +34,12 @@ pub(super) struct Filling {
     shapes: Option<(usize, Vec<u64>)>,
 }
 
+/// Has the next rows come into the processor's cache, as far as they are short.
+fn touch_rows(from: &Column, next: &[RowSlot]) {
+    let bytes = next.iter().take(AHEAD).filter_map(|(row, _)| from.bytes(*row));
+    bytes.filter(|bytes| bytes.len() <= TOUCHED).for_each(touch);
+}
+
 impl Filling {
     /// For `rows` slots of a field.
     ///
@@ -118,7 +124,11 @@ impl Filling {
             }
         }
         self.data.reserve(more)?;
-        for (row, slot) in rows {
+        let apart = from.ends().is_none();
+        for (at, (row, slot)) in rows.iter().enumerate() {
+            if apart && at.is_multiple_of(AHEAD) {
+                touch_rows(from, rows.get(at..).unwrap_or_default());
+            }
             let start = self.data.len();
             from.append_to(*row, &mut self.data)?;
             let end = self.data.len();
@@ -162,9 +172,8 @@ impl Filling {
                 1
             };
             let run = run.max(1);
-            if run == 1 && width <= TOUCHED && rest.len() <= touched {
-                let next = rest.iter().take(AHEAD);
-                next.for_each(|(row, _)| touch(from.bytes(*row).unwrap_or_default()));
+            if run == 1 && rest.len() <= touched {
+                touch_rows(from, rest);
                 touched = rest.len().saturating_sub(AHEAD);
             }
             let start = slot.saturating_mul(width);
