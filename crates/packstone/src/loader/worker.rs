@@ -77,7 +77,8 @@ impl Shared {
 
     /// True where every shard was.
     pub(super) fn all_touched(&self) -> bool {
-        lock(&self.touched).len() as u64 >= self.sources.shard_count()
+        let touched = lock(&self.touched).len() as u64;
+        touched > 0 && touched >= self.sources.shard_count()
     }
 
     pub(super) fn stopped(&self) -> bool {

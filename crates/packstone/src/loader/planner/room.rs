@@ -16,6 +16,10 @@ impl Planner {
         if !self.learned {
             return self.planned.is_empty();
         }
+        // A large first batch is waited for: others would share the memory's rate with it.
+        if self.hand && self.sent == 0 && self.batch_bytes() >= JOB_BYTES {
+            return self.planned.is_empty();
+        }
         if self.hand {
             // Looking farther ahead gains nothing: a job for each thread, one that waits and one to be taken.
             let threads = self.course.threads as u64;
