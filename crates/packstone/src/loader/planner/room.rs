@@ -5,8 +5,9 @@ use crate::format::Access;
 
 /// Bytes of batches in the making where no shard is decoded as a whole: enough for some rows a visit.
 const APART_BYTES: u64 = 16 << 20;
-/// The same where shards are maps: what is copied should still be in the processor's cache when it is taken.
-const COPIED_BYTES: u64 = 4 << 20;
+/// The same where shards are maps: what is copied should still be in the processor's cache when it is taken, and no thread
+/// should wait until it is.
+const COPIED_BYTES: u64 = 16 << 20;
 /// Rows that are planned at most: looking farther ahead gains nothing.
 const MOST_ROWS: u64 = 1 << 17;
 
