@@ -188,7 +188,8 @@ impl Worker {
         let which = (job.id.0, shard.number);
         let first = !lock(&self.shared.touched).contains(&which);
         context.verify = self.shared.verify && first;
-        if read(context) && first {
+        // Who was told to stop may not have looked at all of it.
+        if read(context) && first && !self.shared.stopped() {
             lock(&self.shared.touched).insert(which);
             self.shared.note(&mut context.notes);
         }

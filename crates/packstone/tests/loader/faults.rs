@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use packstone::Kind;
 use packstone::loader::{LoaderOptions, OnFault, codes};
@@ -100,6 +101,24 @@ fn a_shard_is_verified_once_and_only_if_asked() {
     few.verify = false;
     loader(&as_collection(&made), &order, 4, few).for_each(drop);
     assert!(made.verified.lock().unwrap().is_empty());
+}
+
+/// Who is told to stop in the middle of a shard that is at fault has not found it sound.
+#[test]
+fn a_shard_whose_reading_was_broken_off_is_verified_again() {
+    let made = Made::new(16, 8).apart().trick(0, Trick::Waits).trick(0, Trick::Record(3));
+    let made = Arc::new(made);
+    let options = options(1).with_stall(Duration::from_millis(200));
+    let mut loader = loader(&as_collection(&made), &listed(0..16), 8, options);
+    assert_eq!(loader.next().unwrap().unwrap_err().code(), codes::STALLED);
+    made.open();
+    // Long enough for the reader to see that nobody waits any more.
+    std::thread::sleep(Duration::from_millis(100));
+    for _ in 0..2 {
+        made.verified.lock().unwrap().clear();
+        assert_eq!(loader.next().unwrap().unwrap_err().code(), "made/broken");
+        assert!(made.verified.lock().unwrap().contains(&0));
+    }
 }
 
 #[test]

@@ -34,7 +34,9 @@ impl Planner {
                 (self.cursor, self.before) = ((self.head, 0), 0);
             }
             let (seq, slot) = self.cursor;
-            if seq > self.head && self.before >= lead {
+            // Nobody waits for more than the first batch.
+            let first = self.access == Access::Apart && self.sent == 0;
+            if seq > self.head && (first || self.before >= lead) {
                 return;
             }
             let Some(batch) = self.at(seq) else { return };

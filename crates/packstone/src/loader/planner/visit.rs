@@ -15,6 +15,7 @@ impl Planner {
             && self.cache.as_ref().is_some_and(|cache| cache.holds(id));
         let last = match self.access {
             Access::Mapped if map => seq,
+            Access::Apart if self.sent == 0 => seq,
             // Farther ones are planned for the sake of checksums.
             Access::Apart => {
                 let few = self.window().checked_div(self.batch_bytes()).unwrap_or(0);
