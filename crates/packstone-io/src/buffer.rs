@@ -300,11 +300,14 @@ impl std::fmt::Debug for AlignedBuf {
 }
 
 /// Has `bytes` come into the processor's cache, all lines of it at once: what reads them one after another later need not
-/// wait for each. Worth it for short pieces that lie far apart.
+/// wait for each. Worth it for short pieces that lie far apart; longer ones than a page are left to whoever reads them.
 pub fn touch(bytes: &[u8]) {
     const LINE: usize = 64;
-    let lines = bytes.iter().step_by(LINE).chain(bytes.last());
-    std::hint::black_box(lines.fold(0u8, |sum, byte| sum.wrapping_add(*byte)));
+    const MOST: usize = 4 << 10;
+    if bytes.len() <= MOST {
+        let lines = bytes.iter().step_by(LINE).chain(bytes.last());
+        std::hint::black_box(lines.fold(0u8, |sum, byte| sum.wrapping_add(*byte)));
+    }
 }
 
 #[cfg(test)]

@@ -406,8 +406,6 @@ impl Reader {
 /// Chunks, and bytes of them, that a batch asks for at once.
 const BATCH: usize = 64;
 const BATCH_BYTES: u64 = 16 << 20;
-/// Chunks up to this many bytes are waited for together.
-const TOUCHED: u64 = 4 << 10;
 /// Bytes of file that are read ahead where the options do not say how many.
 const READAHEAD: u64 = 1 << 20;
 
@@ -431,9 +429,7 @@ impl Span<'_> {
     /// Has a short chunk come into the processor's cache, before the ones in front of it are decoded.
     fn touch(&self) {
         let (begin, limit) = self.reader.index.place(self.chunks.start).unwrap_or_default();
-        let len = limit.saturating_sub(begin);
-        if len <= TOUCHED {
-            touch(self.bytes.window().get(begin, len).unwrap_or_default());
-        }
+        let chunk = self.bytes.window().get(begin, limit.saturating_sub(begin));
+        touch(chunk.unwrap_or_default());
     }
 }

@@ -14,8 +14,7 @@ use crate::error::Result;
 /// Bytes that are had at most for rows that are still to come.
 const MOST_GUESSED: usize = 64 << 20;
 
-/// Rows up to this many bytes that lie apart are waited for together, so many at a time.
-const TOUCHED: usize = 4 << 10;
+/// Short rows that lie apart are waited for together, so many at a time.
 const AHEAD: usize = 32;
 
 /// A column in the making.
@@ -36,8 +35,7 @@ pub(super) struct Filling {
 
 /// Has the next rows come into the processor's cache, as far as they are short.
 fn touch_rows(from: &Column, next: &[RowSlot]) {
-    let bytes = next.iter().take(AHEAD).filter_map(|(row, _)| from.bytes(*row));
-    bytes.filter(|bytes| bytes.len() <= TOUCHED).for_each(touch);
+    next.iter().take(AHEAD).filter_map(|(row, _)| from.bytes(*row)).for_each(touch);
 }
 
 impl Filling {
